@@ -30,17 +30,17 @@ const Frame* caller_of(const TraceData& data, StackId stack, FrameId site) {
   return nullptr;
 }
 
-/// Who holds how much of what a line made.
+/// Sums the bytes that a line made by their holders.
 class LineHolders {
  public:
-  /// @param name  empty: not known
+  /// @param name  empty: unknown
   void add(const std::string& name, Bytes bytes) {
     Holder& holder = by_name_[name.substr(0, name.find(kAsOthers))];
     holder.bytes += bytes.value;
     if (holder.name.empty() || name.size() < holder.name.size()) holder.name = name;
   }
 
-  /// Of several that hold as much, the first by name.
+  /// The holder with most bytes; of several the first by name.
   [[nodiscard]] std::string of_most() const {
     const auto most = std::ranges::max_element(by_name_, {}, [](const auto& each) { return each.second.bytes; });
     return most != by_name_.end() && most->first != kNotRead ? most->second.name : std::string();
@@ -49,7 +49,7 @@ class LineHolders {
  private:
   struct Holder {
     std::int64_t bytes = 0;
-    std::string name;  ///< as of a storage of which a reading says it, if there is one
+    std::string name;  ///< that of a storage with a reading of its own, if there is one
   };
   std::map<std::string, Holder> by_name_;
 };

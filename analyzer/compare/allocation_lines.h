@@ -1,4 +1,4 @@
-// Blocks by the lines of the program that allocated them.
+// Sums of blocks by the lines of the program that allocated them.
 #pragma once
 
 #include <string>
@@ -9,14 +9,14 @@
 
 namespace dcmt::analyzer {
 
-/// One trace's blocks; the data must outlive it.
+/// The blocks of one trace. The trace's data must outlive this object.
 class AllocationLines {
  public:
   explicit AllocationLines(const TraceData& data) : data_(data), holders_(data) {}
 
-  /// By function, then line. Blocks that are not followed have a line without a file.
+  /// Ordered by function, then by line. Blocks that are not tracked have a line without a file.
   [[nodiscard]] std::vector<AllocationLine> of(const std::vector<const Block*>& blocks) const;
-  /// Where a stack is, as an AllocationLine of 0 bytes.
+  /// The place of a stack, as an AllocationLine of 0 bytes.
   [[nodiscard]] AllocationLine at(StackId stack) const;
 
  private:

@@ -66,7 +66,7 @@ std::optional<std::int64_t> value_of(const std::optional<Bytes>& bytes) {
   return bytes ? std::optional(bytes->value) : std::nullopt;
 }
 
-/// The peaks of both runs by name, which may be missing in one of them.
+/// Compares peaks by name. A peak may be missing in one of the runs.
 void compare_peaks(const std::vector<PeakFact>& before, const std::vector<PeakFact>& after, Numbers& numbers) {
   static const PeakFact kNone;
   const auto named = [](const std::vector<PeakFact>& peaks, const std::string& name) {
@@ -86,7 +86,7 @@ void compare_peaks(const std::vector<PeakFact>& before, const std::vector<PeakFa
   }
 }
 
-/// What the graphs had saved at the peak of which both runs have one: that differs most, or else the highest.
+/// Compares the graphs at a peak that both runs have: the one that differs most, then the highest one.
 GraphDifference graphs_at_peak(const std::vector<PeakFact>& before, const std::vector<PeakFact>& after) {
   GraphDifference difference;
   std::tuple<std::int64_t, std::int64_t> most;
@@ -102,7 +102,7 @@ GraphDifference graphs_at_peak(const std::vector<PeakFact>& before, const std::v
   return difference;
 }
 
-/// The device of the later run that comes first, and the same kind of the earlier one, or nullptr.
+/// `after`: the first device of the later run. `before`: the device of that kind in the earlier run, or nullptr.
 void compare_main(const DeviceFacts* before, const DeviceFacts& after, Difference& difference) {
   static const DeviceFacts kNone;
   const DeviceFacts& was = before != nullptr ? *before : kNone;
@@ -189,7 +189,7 @@ const MemoryFacts* of_rank(const LabelledRun& run, std::int64_t rank) {
   return found != run.ranks.end() ? &*found : nullptr;
 }
 
-/// What of a run another one lacks.
+/// Adds the ranks of a run that the other one lacks.
 void add_lone_ranks(const LabelledRun& run, const LabelledRun& other, std::vector<LoneRanks>& lone) {
   LoneRanks ranks{run.label, other.label, {}};
   for (const MemoryFacts& each : run.ranks) {

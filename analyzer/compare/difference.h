@@ -13,12 +13,12 @@
 
 namespace dcmt::analyzer {
 
-/// A line of the program at a peak that differs.
+/// A line of the program whose bytes at a peak differ.
 struct LineDifference {
   std::string file, function, caller, holder;
   std::int64_t line = 0, change = 0;
   Bytes before;
-  double share = 0;  ///< of what all lines have more, or less
+  double share = 0;  ///< part of the growth of all lines, or of their decrease
 
   static constexpr std::string_view kShape = "line_difference";
   static void describe(auto&& field) {
@@ -36,7 +36,7 @@ struct LineDifference {
 struct NumberDifference {
   std::string name;  ///< "peak.forward"
   std::optional<std::int64_t> before, after;
-  std::vector<LineDifference> lines;  ///< of a peak, what explains most of it first
+  std::vector<LineDifference> lines;  ///< of a peak: the lines that explain most of the change first
   std::string_view unit = kBytes;
 
   static constexpr std::string_view kBytes = "bytes", kCount = "count";
@@ -87,12 +87,12 @@ struct FindingChange {
   }
 };
 
-/// How the operators of the last whole steps compare.
+/// How the operators of the last complete steps compare.
 struct OrderDifference {
-  std::int64_t before = 0, after = 0;     ///< operators
-  std::optional<std::int64_t> first;      ///< that differs, from 1; nullopt: the order is identical
-  std::string first_before, first_after;  ///< their names; empty: the step has ended
-  std::optional<std::int64_t> lifetimes;  ///< with one order: the first operator after which other bytes are alive
+  std::int64_t before = 0, after = 0;     ///< number of operators
+  std::optional<std::int64_t> first;      ///< position of the first operator that differs, from 1; nullopt: same order
+  std::string first_before, first_after;  ///< the names of these operators; empty: the step has ended
+  std::optional<std::int64_t> lifetimes;  ///< with the same order: the first operator after which other bytes are alive
   std::string lifetimes_at;               ///< its name
   std::int64_t lifetimes_change = 0;      ///< bytes
 
@@ -110,19 +110,19 @@ struct OrderDifference {
   }
 };
 
-/// Two traces: of the same rank, where there are ranks.
+/// The difference of two traces. In runs with ranks, both traces are of the same rank.
 struct Difference {
   std::string before, after;  ///< labels
   std::int64_t rank = -1;
   std::string device;
   OrderDifference order;
-  std::vector<NumberDifference> numbers;  ///< those that differ, the largest change of a peak first
-  std::vector<StepDifference> steps;      ///< those that differ
+  std::vector<NumberDifference> numbers;  ///< numbers that differ, the largest change of a peak first
+  std::vector<StepDifference> steps;      ///< steps whose peaks differ
   std::int64_t steps_before = 0, steps_after = 0;
   std::vector<FindingChange> findings;
   LifetimeHistograms lives;
   GraphDifference graph;
-  std::int64_t equal = 0;  ///< numbers that do not differ
+  std::int64_t equal = 0;  ///< count of numbers that do not differ
 
   static constexpr std::string_view kShape = "difference";
   static void describe(auto&& field) {
@@ -153,7 +153,7 @@ struct RunRow {
   Bytes peak;
   std::optional<Bytes> reserved;
   std::optional<TimeNs> step_time;
-  std::int64_t change = 0;  ///< of the peak, to the first run
+  std::int64_t change = 0;  ///< of the peak, relative to the first run
   std::string peak_part;    ///< "backward"
   std::optional<std::int64_t> peak_step;
 
@@ -172,7 +172,7 @@ struct RunRow {
   }
 };
 
-/// Ranks that only one of two runs has, so that they are compared with nothing.
+/// Ranks that only one of two runs has. They are compared with nothing.
 struct LoneRanks {
   std::string run, lacking;  ///< labels
   std::vector<std::int64_t> ranks;
@@ -187,9 +187,9 @@ struct LoneRanks {
 
 struct RunsDifference {
   std::vector<RunRow> runs;
-  std::vector<Difference> differences;  ///< of each later run to the first one: by rank
-  std::vector<LoneRanks> lone_ranks;    ///< of the first run, or of a later one compared with it
-  std::vector<std::string> left_out;    ///< paths of traces of processes that do not train
+  std::vector<Difference> differences;  ///< each later run against the first one, by rank
+  std::vector<LoneRanks> lone_ranks;    ///< of the first run, or of a later run compared with it
+  std::vector<std::string> left_out;    ///< paths of traces whose processes do not train
 
   static constexpr std::string_view kShape = "diff";
   static void describe(auto&& field) {
@@ -209,7 +209,7 @@ struct LabelledRun {
 };
 
 [[nodiscard]] Difference difference_of(const MemoryFacts& before, const MemoryFacts& after);
-/// Of at least two runs, each with at least one trace. Of each, only those that train are compared (trainers_of).
+/// Compares at least two runs, each with at least one trace. Only processes that train are compared (trainers_of).
 [[nodiscard]] RunsDifference differences_of(std::vector<LabelledRun> runs);
 
 }  // namespace dcmt::analyzer

@@ -17,7 +17,7 @@ const SavedFact* field_in(const GraphFacts& facts, const SavedFieldName& name) {
   return found != facts.fields.end() ? &*found : nullptr;
 }
 
-/// That may be of any field.
+/// The bytes that may belong to any field.
 std::int64_t bytes_not_known(const GraphFacts& facts) {
   const SavedFact* const unnamed = field_in(facts, {});
   return facts.not_known.value + (unnamed != nullptr ? unnamed->bytes.value : 0);
@@ -25,7 +25,7 @@ std::int64_t bytes_not_known(const GraphFacts& facts) {
 
 }  // namespace
 
-// A reading may have met a storage before a node saved it, and another one of its kind afterwards.
+// A reading may find a storage before a node saves it, and another one of its kind afterwards.
 Graphs::Graphs(const TraceData& data) : data_(data), holders_(data) {
   std::unordered_map<StringId, std::optional<SavedFieldName>> known;
   for (const OwnerPath& owner : data.owners.paths) {

@@ -1,4 +1,4 @@
-// What autograd's graph had saved for backward at a peak, and what of that differs between two runs: `diff`.
+// What autograd's graph had saved for backward at a peak, and how this differs between two runs: `diff`.
 #pragma once
 
 #include <cstdint>
@@ -16,21 +16,21 @@ namespace dcmt::analyzer {
 
 /// What one field of the nodes of one class has saved.
 struct SavedFact {
-  SavedFieldName name;  ///< empty: no reading says which
+  SavedFieldName name;  ///< empty: no reading of the memory names the field
   std::int64_t storages = 0;
   Bytes bytes;
 };
 
-/// What of a device was alive at one point of the run to be read by a backward. A storage that several fields have
-/// saved is of the first one by name.
+/// What was alive on a device at one point of the run because a backward will read it. A storage that several fields
+/// have saved is counted for the first field by name.
 struct GraphFacts {
-  std::int64_t readings = 0;  ///< of the memory, in the run; 0: nothing is known
+  std::int64_t readings = 0;  ///< readings of the memory in the run; 0: there is no data
   Bytes bytes;
   Bytes not_known;  ///< alive then, and nothing says what for
   std::vector<SavedFact> fields;
 };
 
-/// The graphs of one trace at any point of its run; the data must outlive it.
+/// The graphs of one trace at any point of its run. The data must outlive this object.
 class Graphs {
  public:
   explicit Graphs(const TraceData& data);
@@ -39,12 +39,12 @@ class Graphs {
  private:
   const TraceData& data_;
   HolderNames holders_;
-  ByPlaceAndSize<std::set<SavedFieldName>> fields_;  ///< in which readings found the storages of a kind
+  ByPlaceAndSize<std::set<SavedFieldName>> fields_;  ///< by kind of storage: the fields in which readings found them
 };
 
 enum class Became { kCame, kWent, kGrew, kShrank };
 [[nodiscard]] std::string_view name_of(Became became);
-/// Of two values that differ.
+/// The kind of change between two values that differ.
 [[nodiscard]] Became became(Bytes before, Bytes after);
 
 struct SavedDifference {

@@ -15,7 +15,7 @@ class Ends {
  public:
   void add(Sequence end) { ends_.push_back(end); }
   void sort() { std::ranges::sort(ends_); }
-  /// How many lie before this event.
+  /// The number of ends before this event.
   [[nodiscard]] std::int64_t before(Sequence at) const { return std::ranges::lower_bound(ends_, at) - ends_.begin(); }
   [[nodiscard]] std::int64_t count() const { return static_cast<std::int64_t>(ends_.size()); }
 
@@ -87,7 +87,7 @@ std::vector<LifetimeFact> lifetime_facts(const Analysis& analysis, StringId devi
   }
   steps.sort();
   phases.sort();
-  const std::int64_t all = std::max<std::int64_t>(steps.count(), 1);  // a run without steps is one
+  const std::int64_t all = std::max<std::int64_t>(steps.count(), 1);  // a run without steps counts as one step
   std::map<std::tuple<std::int64_t, std::int64_t, std::int64_t>, LifetimeFact> facts;
   for (const Block& block : data.blocks) {
     if (block.device != device || is_sum_of_small_blocks(data, block)) continue;
@@ -113,7 +113,7 @@ bool LifetimeHistograms::differ() const { return std::ranges::any_of(bars, &Life
 LifetimeHistograms histograms_of(const std::vector<LifetimeFact>& before, const std::vector<LifetimeFact>& after,
                                  std::int64_t steps) {
   LifetimeHistograms histograms;
-  // The first step makes what stays: the optimizer's state, workspaces.
+  // The first step makes what stays, such as the optimizer's state and workspaces.
   histograms.from_step = steps > 2 ? 1 : 0;
   const std::int64_t end = std::max<std::int64_t>(steps, 1);
   histograms.steps = end - histograms.from_step;

@@ -1,5 +1,5 @@
-// How long blocks lived, as `diff` compares it: by the ends of phases and steps that they outlived. Times differ from
-// run to run; these do not.
+// How long blocks lived, as `diff` compares it: in ends of phases and steps that the blocks outlived. Times differ from
+// run to run; these counts do not.
 #pragma once
 
 #include <cstdint>
@@ -11,19 +11,19 @@
 
 namespace dcmt::analyzer {
 
-/// Blocks of a device that began in one step and were freed alike.
+/// Blocks of a device that began in one step and have the same end_step and phase_ends.
 struct LifetimeFact {
-  std::int64_t step = 0;        ///< in which they began, from 0
-  std::int64_t end_step = 0;    ///< in which they ended; kAlive: not in a step
-  std::int64_t phase_ends = 0;  ///< that they outlived, if they ended in the step in which they began
+  std::int64_t step = 0;        ///< the step in which they began, from 0
+  std::int64_t end_step = 0;    ///< the step in which they ended; kAlive: they did not end in a step
+  std::int64_t phase_ends = 0;  ///< ends of phases that they outlived, if they ended in their first step
   std::int64_t blocks = 0;
   Bytes bytes;
-  TimeNs lived;  ///< sum
+  TimeNs lived;  ///< sum over the blocks
 
   static constexpr std::int64_t kAlive = -1;
 };
 
-/// Of the blocks of a device that have rows. Nothing of a trace of which steps have sums only.
+/// Facts of the blocks of a device that have rows. Empty for a trace that has steps with sums only.
 [[nodiscard]] std::vector<LifetimeFact> lifetime_facts(const Analysis& analysis, StringId device);
 
 /// One bar of the two histograms.
@@ -55,9 +55,9 @@ struct LifetimeDifference {
   }
 };
 
-/// The blocks that begin in a number of steps that both runs have.
+/// Lifetimes of the blocks that begin in a range of steps that both runs have.
 struct LifetimeHistograms {
-  std::vector<LifetimeDifference> bars;  ///< the shortest lives first, of which one of the runs has blocks
+  std::vector<LifetimeDifference> bars;  ///< the shortest lifetimes first; no bar is empty in both runs
   std::int64_t from_step = 0, steps = 0;
 
   [[nodiscard]] bool differ() const;
@@ -70,8 +70,8 @@ struct LifetimeHistograms {
   }
 };
 
-/// Of the steps after the first one, of which both have at least two; else of all that the runs have in common.
-/// @param steps  that ended in both runs
+/// Covers the steps after the first one if both runs have at least two of those, else all steps that both runs have.
+/// @param steps  the number of steps that ended in both runs
 [[nodiscard]] LifetimeHistograms histograms_of(const std::vector<LifetimeFact>& before,
                                                const std::vector<LifetimeFact>& after, std::int64_t steps);
 

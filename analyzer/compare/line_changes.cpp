@@ -25,8 +25,8 @@ Numbers bytes_of(const LinesOfFunction& lines) {
   return bytes;
 }
 
-/// What it takes to make one sequence of numbers of another one: bytes first, and of ways with as many bytes the one
-/// that changes numbers least for their size.
+/// The cost of turning one sequence of numbers into another: the changed bytes; of equal ones, the changes relative to
+/// the numbers.
 struct Cost {
   std::int64_t bytes = 0;
   double relative = 0;
@@ -39,7 +39,7 @@ struct Cost {
   auto operator<=>(const Cost&) const = default;
 };
 
-/// Pairs of positions that stand for one line, in order, so that what is left changes least.
+/// Pairs of positions that stand for the same line, in order, with the least cost.
 std::vector<std::pair<std::size_t, std::size_t>> aligned(const Numbers& a, const Numbers& b) {
   std::vector<std::pair<std::size_t, std::size_t>> pairs;
   // Functions have few lines that allocate.
@@ -73,14 +73,14 @@ std::vector<std::pair<std::size_t, std::size_t>> aligned(const Numbers& a, const
   return pairs;
 }
 
-/// A function before and now; one of the two may be empty.
+/// A function in both compositions; one of the two may be empty.
 struct Function {
   std::string name;
   Numbers before;
   LinesOfFunction now;
 };
 
-/// Numbers of `of` that `in` does not have, as often as it has them more.
+/// The numbers that `of` has more often than `in`.
 Numbers surplus(Numbers of, Numbers in) {
   std::ranges::sort(of);
   std::ranges::sort(in);
@@ -99,7 +99,7 @@ void take_last(LinesOfFunction& lines, std::int64_t bytes) {
   lines.erase(std::next(at).base());
 }
 
-/// Lines that a function that is new has of another one, or one that is gone left to another one, are no change.
+/// Removes lines that a new function got from another one, or that a deleted one left to another: they are no change.
 void take_out_moved(std::vector<Function>& functions) {
   for (Function& to : functions) {
     for (Function& from : functions) {
@@ -148,7 +148,7 @@ class Changes {
   }
 
  private:
-  /// Which of neighbours with the same bytes is the new one, bytes do not say.
+  /// The bytes do not show which of several equal neighbours is the new one.
   void add_new(const LinesOfFunction& lines, std::size_t at) {
     const std::size_t had = changes_.size();
     add("", 0, lines[at]);
@@ -164,8 +164,8 @@ class Changes {
 /// "step" of "train.py step".
 std::string_view name_in(std::string_view function) { return function.substr(function.rfind(' ') + 1); }
 
-/// How well a function that is gone and one that is new go together, from 0: one name in another file, one file, and
-/// the share of the bytes in lines that are equal.
+/// Similarity of a function that is gone and one that is new, from 0: the same name in another file, the same file, and
+/// the share of the bytes in equal lines.
 double likeness(const std::string& gone, const Numbers& before, const std::string& fresh, const Numbers& now) {
   double alike = 0;
   double before_bytes = 0;
@@ -179,7 +179,7 @@ double likeness(const std::string& gone, const Numbers& before, const std::strin
   return share + (gone.substr(0, gone.find(' ')) == fresh.substr(0, fresh.find(' ')) ? 1 : 0);
 }
 
-/// From how many bytes on a shortened composition names a line.
+/// The least bytes of a line that a shortened composition names.
 std::int64_t least_named(const Composition& composition) {
   std::int64_t all = 0;
   Numbers named;
@@ -252,7 +252,7 @@ std::vector<LineChange> line_changes(const Composition& before, const std::vecto
     changes.add(kRest, gone[kRest].front(), &rest);
     gone.erase(kRest);
   }
-  // Renamed functions: the pair that goes together best first.
+  // Renamed functions: the most similar pair first.
   struct Pair {
     double likeness;
     std::string gone, fresh;

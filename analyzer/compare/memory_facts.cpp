@@ -23,7 +23,7 @@ std::string minor_version(const std::string& version) {
   return version.substr(0, version.find_first_of(".+", first + 1));
 }
 
-/// What follows the program's name: hyper-parameters, as a rule.
+/// The arguments after the program's name, usually hyper-parameters.
 std::string arguments_of(const RunFacts& facts) {
   const std::string& command = facts.command;
   std::size_t from = 0;
@@ -44,10 +44,10 @@ std::string arguments_of(const RunFacts& facts) {
   return printable(command.substr(from));
 }
 
-/// From the end of the first step to the end of the last one; zero: there is none.
+/// The range from the end of the first step to the end of the last one; zero if there is none.
 struct Steady {
   Sequence from, to;
-  std::int64_t steps = 0;  ///< that ended, the first one too
+  std::int64_t steps = 0;  ///< steps that ended, including the first one
 };
 
 Steady steady_of(const std::vector<Step>& steps) {
@@ -89,7 +89,7 @@ class Parts {
     if (phase == nullptr) return named("other");
     const auto known = by_name_.find(phase->name);
     if (known != by_name_.end()) return parts_[known->second];
-    // More names than a person would review are numbered phases, or the like.
+    // Phases with more different names are numbered or similar. Nobody would review them.
     constexpr std::size_t kMostPhases = 8;
     Part& part = named(by_name_.size() < kMostPhases ? without_numbers(data_.text(phase->name)) : "other");
     by_name_[phase->name] = static_cast<std::size_t>(&part - parts_.data());
@@ -131,7 +131,7 @@ DeviceFacts device_facts(const Analysis& analysis, const DeviceAnalysis& device,
     part.fact.lines = lines.of(live_blocks(data, device.device, part.at));
     facts.peaks.push_back(std::move(part.fact));
   }
-  // Two steps differ by what the second one found; growth goes on.
+  // Two steps differ by what the second one allocated once; only growth continues.
   if (steady.steps < 3) return facts;
   facts.growth = Bytes((last_end.value - first_end.value) / (steady.steps - 1));
   std::vector<const Block*> grown = live_blocks(data, device.device, steady.to);
@@ -178,7 +178,7 @@ FindingFact finding_fact(const TraceData& data, const Finding& finding, const Al
     const HolderPath& path = finding.holders->paths.front();
     fact.holder = data.text(path.function);
     if (!path.names.empty()) fact.holder += ": " + std::string(data.text(path.names.front().name));
-    // The line of the program that generated code was made of.
+    // Generated code has a map to the line of the program.
     if (path.model_line) {
       fact.file = data.text(path.model_file);
       fact.line = *path.model_line;
@@ -209,7 +209,7 @@ std::map<std::string, std::int64_t> counts_of(const Analysis& analysis, Bytes& r
     if (row.residual) residual.value += row.bytes_left().value;
   }
   if (!data.has_sums_only()) return counts;
-  // Of a long run not all rows are there; sums by parameter are.
+  // A long run does not have all rows, but its sums by parameter count everything.
   counts.clear();
   residual = Bytes();
   for (const KeySum& sum : data.key_sums) {
@@ -220,7 +220,7 @@ std::map<std::string, std::int64_t> counts_of(const Analysis& analysis, Bytes& r
   return counts;
 }
 
-/// Why a trace allows no conclusion.
+/// The reasons why nothing can be concluded from a trace.
 std::vector<std::string> unfit(const RunFacts& facts) {
   std::vector<std::string> why;
   if (facts.lost > 0) why.push_back(std::to_string(facts.lost) + " records were lost");
@@ -262,7 +262,7 @@ void add_sizes(const TraceData& data, const Steady& steady, MemoryFacts& facts) 
     }
   }
   for (const std::int64_t each : made) facts.made.emplace_back(each);
-  // What has the size of a weight is its gradient.
+  // A block with the size of a weight is its gradient.
   for (auto at = made.rbegin(); at != made.rend() && facts.sizes.size() < kMost; ++at) {
     if (!kept.contains(*at)) facts.sizes.emplace_back(*at);
   }
@@ -281,7 +281,7 @@ std::vector<OperatorFact> operators_of(const Analysis& analysis) {
   std::ranges::sort(found, {}, [](const Operator* op) { return op->span.from_seq; });
   std::vector<OperatorFact> facts;
   for (const Operator* op : found) facts.push_back({without_numbers(data.text(op->name)), {}});
-  // Bytes at their ends, of which the order is another one: operators lie within each other.
+  // Bytes when operators end. Ends have another order than begins, because operators are nested.
   std::vector<std::pair<Sequence, std::size_t>> ends;
   for (std::size_t i = 0; i < found.size(); ++i) ends.emplace_back(end_of(*found[i]), i);
   std::ranges::sort(ends);

@@ -10,7 +10,7 @@ std::pair<std::int64_t, Bytes> work_of(const MemoryFacts& process) {
 }
 
 Trainers trainers_of(std::vector<MemoryFacts> processes) {
-  // The others are workers that load data, or the like: they may share their parent's rank, and mostly end by a signal.
+  // The others are workers that load data, or similar: they may have their parent's rank, and usually end by a signal.
   Trainers trainers;
   std::map<std::int64_t, MemoryFacts> by_rank;
   for (MemoryFacts& process : processes) {

@@ -17,8 +17,8 @@ OomFigures figures_of(const OutOfMemory& oom, Bytes allocated) {
   return {oom.requested.value, allocated.value, known(oom.reserved), known(oom.free)};
 }
 
-/// When each thread was last seen at work. With detail `lifetimes` few operators are observed, and none before the
-/// first gather: what a thread allocates tells, too. What ends does not: an error's way out ends things as well.
+/// The last time each thread was seen at work. With detail `lifetimes`, few operators are observed, and none before the
+/// first gather, so allocations count, too. Ends do not count: an error on its way out ends things, too.
 std::map<ThreadId, Sequence> last_work(const TraceData& data) {
   std::map<ThreadId, Sequence> last;
   const auto see = [&last](ThreadId thread, Sequence at) {
@@ -28,7 +28,7 @@ std::map<ThreadId, Sequence> last_work(const TraceData& data) {
   for (const Operator& op : data.operators) see(op.thread, op.span.from_seq);
   for (const Block& block : data.blocks) see(block.birth.thread, block.span.from_seq);
   for (const Storage& storage : data.storages) {
-    if (!storage.first_seen) see(storage.birth.thread, storage.span.from_seq);  // else it may be its end
+    if (!storage.first_seen) see(storage.birth.thread, storage.span.from_seq);  // else this may be its end
   }
   return last;
 }

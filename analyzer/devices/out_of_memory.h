@@ -1,4 +1,4 @@
-// Out-of-memory errors: what was alive, what of it was dead, and what would have had to be gone.
+// Verdicts on out-of-memory errors: what was alive, what of it was dead, and how much had to be freed for the request.
 #pragma once
 
 #include <string_view>
@@ -11,24 +11,24 @@
 namespace dcmt::analyzer {
 
 enum class OomCause {
-  kHeld,        ///< without what was released and still held, the request fits
-  kFragmented,  ///< the reserved memory had the bytes, but scattered
-  kLimited,     ///< the device had the bytes, but the process may not take them
-  kNeeded,      ///< none of these: what was alive had not been released, or too little of it had
+  kHeld,        ///< the request fits without the storages that were released and still held
+  kFragmented,  ///< the reserved memory had enough bytes, but not in one piece
+  kLimited,     ///< the device had enough bytes, but the process was not allowed to use them
+  kNeeded,      ///< none of these: what was alive was not released, or too little of it was
 };
 
 struct OomVerdict {
   const OutOfMemory* oom = nullptr;
-  Bytes allocated;  ///< by torch's count, else the sum of the blocks alive
-  Bytes dead;       ///< of them: released and still held
-  Bytes missing;    ///< beyond what the device could give: so many would have to be gone
+  Bytes allocated;  ///< torch's count, else the sum of the blocks alive
+  Bytes dead;       ///< the part of `allocated` that was released and still held
+  Bytes missing;    ///< bytes of the request beyond what the device could give
   OomCause cause = OomCause::kNeeded;
   bool fits_without_dead = false;
   bool went_on = false;  ///< the program caught the error
   const Step* step = nullptr;
 };
 
-/// One for each error of the trace, in order.
+/// One verdict for each error of the trace, in order.
 [[nodiscard]] std::vector<OomVerdict> judge_out_of_memory(const TraceData& data, const Releases& releases);
 
 [[nodiscard]] std::string_view name_of(OomCause cause);

@@ -8,7 +8,7 @@ namespace {
 
 using Kind = ActiveEvent::Kind;
 
-/// The waits of a device that were over, in the order in which they were.
+/// The ends of a device's waits, in order.
 std::vector<ActiveEvent> ends_of_waits(const TraceData& data, StringId device) {
   std::vector<ActiveEvent> ends;
   for (const StreamWait& wait : data.stream_waits) {

@@ -1,5 +1,5 @@
-// CUDA streams and torch's allocator: what it could not hand out although the program had freed it, and what each
-// stream's pool needed. Only a trace with detail `full` knows streams and frees that wait.
+// CUDA streams and torch's allocator: memory that the program had freed and the allocator could not reuse yet, and the
+// memory that each stream's pool needed. Only a trace with detail `full` has streams and frees that wait.
 #pragma once
 
 #include <cstdint>
@@ -12,58 +12,58 @@
 
 namespace dcmt::analyzer {
 
-/// Blocks allocated at one place on one stream that waited at one moment.
+/// Blocks that were allocated at one place on one stream and waited at the same time.
 struct WaitingSite {
   FrameId site;
-  std::int32_t stream = kNoStream;  ///< of the allocation
+  std::int32_t stream = kNoStream;  ///< the stream of the allocation
   Bytes bytes;
   std::int64_t blocks = 0;
-  TimeNs median, longest;  ///< wait; of what waits to the end of the trace, until then
+  TimeNs median, longest;  ///< of the waits; a wait without an end counts until the end of the trace
   BlockId largest;
 };
 
-/// What had been freed and waited for other streams when a device's active bytes (allocated, or waiting) were highest.
+/// Memory that was freed and waited for other streams when a device's active bytes (allocated, or waiting) peaked.
 struct WaitsAtPeak {
   StringId device;
-  Sequence seq;  ///< of the peak
+  Sequence seq;  ///< the sequence of the peak
   TimeNs ns;
   const Step* step = nullptr;
   Bytes active;                         ///< at the peak
-  Bytes without_waits;                  ///< the peak if nothing had waited: of allocated bytes
-  Bytes run_active;                     ///< at most, whether the rows of that moment were kept or not
-  WaitingSite all;                      ///< without a site and a stream
+  Bytes without_waits;                  ///< the peak of the allocated bytes: as if nothing had waited
+  Bytes run_active;                     ///< the maximum of the run, including parts whose rows were not kept
+  WaitingSite all;                      ///< the sum of all sites, without a site and a stream
   std::vector<WaitingSite> sites;       ///< most bytes first
-  Bytes most;                           ///< that waited at once, at any moment of the trace
-  std::int64_t frees = 0, waiting = 0;  ///< of the device's blocks: how many were freed, and of them, had to wait
+  Bytes most;                           ///< the most bytes that waited at the same time, over the whole trace
+  std::int64_t frees = 0, waiting = 0;  ///< blocks of the device that were freed; those of them that had to wait
   double byte_seconds = 0;              ///< of the blocks that waited at the peak
 };
 
-/// What one stream's blocks took of its pool.
+/// The memory that one stream's blocks needed in its pool.
 struct StreamPool {
   std::int32_t stream = kNoStream;
-  Bytes peak;  ///< of its own active bytes
+  Bytes peak;  ///< the peak of the stream's own active bytes
 };
 
 /// A place that allocates on several streams.
 struct PoolSite {
   FrameId site;
   std::int64_t streams = 0;
-  Bytes bytes;  ///< the sum of its peaks on each of them
+  Bytes bytes;  ///< the sum of its peaks on each of these streams
   BlockId largest;
 };
 
-/// What a device's allocator had reserved beyond what was ever active at once, and how much of it streams explain:
-/// a cached block serves the stream only on which it was allocated.
+/// The memory that a device's allocator had reserved beyond the peak of its active bytes, and the part of it that
+/// streams explain: a cached block serves only the stream on which it was allocated.
 struct StreamPools {
   StringId device;
-  Bytes reserved, active;           ///< at most, each by itself
+  Bytes reserved, active;           ///< the maximum of each, possibly at different times
   std::vector<StreamPool> streams;  ///< largest peak first
   std::vector<PoolSite> sites;      ///< most bytes first
-  Bytes by_streams;                 ///< sum of the streams' own peaks less the peak of all, as far as it is reserved
-  std::int64_t blocks = 0, without_stream = 0;  ///< of the device; of them, those whose stream is not known
+  Bytes by_streams;                 ///< sum of the streams' own peaks less the peak of all, at most what is reserved
+  std::int64_t blocks = 0, without_stream = 0;  ///< blocks of the device; those whose stream is unknown
 
   [[nodiscard]] Bytes idle() const { return Bytes(reserved.value - active.value); }
-  /// Not by streams.
+  /// The part of idle() that streams do not explain.
   [[nodiscard]] Bytes rest() const { return Bytes(idle().value - by_streams.value); }
 };
 
@@ -77,11 +77,12 @@ struct ActiveEvent {
   const Block* block = nullptr;
 };
 
-/// Calls visit for every change, in order. What is done comes before what its bytes are used for.
+/// Calls visit for every change, in order. Of changes at one sequence, ends come before the allocations that reuse
+/// them.
 void for_each_active_event(const TraceData& data, StringId device,
                            const std::function<void(const ActiveEvent&)>& visit);
 
-/// The wait of a block, nullptr if it had none.
+/// The wait of a block; nullptr if it did not wait.
 [[nodiscard]] const StreamWait* find_stream_wait(const TraceData& data, BlockId block);
 
 }  // namespace dcmt::analyzer

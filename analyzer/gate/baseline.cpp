@@ -7,8 +7,8 @@
 namespace dcmt::gate {
 namespace {
 
-/// What the recordings have under this name, by value. What a recording does not have is 0 there if it is a count;
-/// bytes of a part of the run that it does not have are left out.
+/// The recordings' facts of this name, by value. A count that a recording lacks is 0. Bytes that it lacks, of a part of
+/// the run that did not run, are left out.
 std::vector<Fact> in_order(const std::vector<Recording>& recordings, const std::string& name) {
   std::vector<Fact> facts;
   for (const Recording& recording : recordings) {
@@ -21,7 +21,7 @@ std::vector<Fact> in_order(const std::vector<Recording>& recordings, const std::
   return facts;
 }
 
-/// Names of facts that at least one of the recordings has, in the order of the first one that does.
+/// Names of facts that at least one recording has, in the order of the first such recording.
 std::vector<std::string> names_of(const std::vector<Recording>& recordings) {
   std::vector<std::string> names;
   for (const Recording& recording : recordings) {
@@ -34,7 +34,7 @@ std::vector<std::string> names_of(const std::vector<Recording>& recordings) {
 
 const Fact& middle_fact(const std::vector<Fact>& facts) { return facts[(facts.size() - 1) / 2]; }
 
-/// `facts`: what so many recordings have, by value.
+/// `facts`: the facts of so many recordings, by value.
 BaselineFact fact_of(const std::vector<Fact>& facts, std::size_t recordings) {
   constexpr std::int64_t kMostShare = 100;
   const Fact& middle = middle_fact(facts);
@@ -78,7 +78,7 @@ Recording nearest_of(const std::vector<Recording>& recordings, const Baseline& b
   for (const std::string& name : names_of(recordings)) {
     const std::vector<Fact> facts = in_order(recordings, name);
     const BaselineFact* before = section->fact(name);
-    // What the baseline does not have, or not always, is nearest to it where it is missing, else where it is least.
+    // If the baseline lacks the fact, or has it as optional, a missing one is nearest; else the least one is.
     const bool missing = facts.size() < recordings.size();
     if (before == nullptr ? missing || facts.front().value == 0 : missing && before->optional) continue;
     const std::int64_t wanted = before != nullptr ? before->value : 0;
@@ -117,7 +117,7 @@ void update(Baseline& baseline, const std::vector<Recording>& recordings, const 
     fact.since = keeps ? before->since : today;
     section.facts.push_back(std::move(fact));
   };
-  // Facts stay where they are, so that a change of one is a change of its line alone.
+  // Existing facts keep their positions, so that a changed fact changes only its own line.
   if (known) {
     for (const BaselineFact& fact : at->facts) add(fact.name);
   }

@@ -17,7 +17,7 @@ using Json = nlohmann::ordered_json;
 constexpr int kVersion = 1;
 
 std::string one_line(const Json& json) {
-  // A space after each comma and colon, as people write it; not within texts.
+  // Adds a space after each comma and colon, as people write it, but not within strings.
   const std::string dense = json.dump(-1, ' ', false, Json::error_handler_t::replace);
   std::string text;
   bool quoted = false;
@@ -52,7 +52,7 @@ Json workload_json(const Section& section) {
   return json;
 }
 
-/// Reads values of a document that anybody may have edited.
+/// Reads values of a document that people may have edited.
 class Reader {
  public:
   explicit Reader(std::string path) : path_(std::move(path)) {}
@@ -178,7 +178,7 @@ class Reader {
 
 Expected<Baseline> parse_baseline(const std::string& path, const std::string& text) {
   const Reader reader(path);
-  // A value that grows copies what it has, level by level: what is deeper than any baseline is not made at all.
+  // Growing JSON values copy their contents, level by level. Values deeper than any baseline are therefore not built.
   constexpr int kDeepest = 8;
   bool too_deep = false;
   const auto keep = [&too_deep](int depth, Json::parse_event_t /*event*/, Json& /*value*/) {
@@ -240,7 +240,7 @@ std::string baseline_text(const Baseline& baseline) {
     text += "  " + one_line(Json(section.name)) + ": {\n";
     for (const BaselineFact& fact : section.facts) line("    ", fact.name, fact_json(fact));
     line("    ", "operators", Json{{"count", section.operators}, {"order", section.order}});
-    // What seldom changes comes last: its line has no comma, whatever is added before it.
+    // Facts that seldom change come last: their line has no comma, whatever is added before it.
     line("    ", "workload", workload_json(section), true);
     text += &section == &baseline.sections.back() ? "  }\n" : "  },\n\n";
   }

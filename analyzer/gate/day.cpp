@@ -6,7 +6,7 @@
 namespace dcmt::gate {
 namespace {
 
-/// Digits alone, so that there is no sign.
+/// Only digits, so no sign.
 std::optional<int> number(std::string_view digits) {
   if (digits.find_first_not_of("0123456789") != std::string_view::npos) return std::nullopt;
   int value = 0;

@@ -1,4 +1,4 @@
-// Dates, as baselines and command lines have them: "2026-11-25".
+// Dates as in baselines and command lines: "2026-11-25".
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,7 @@
 
 namespace dcmt::gate {
 
-/// Days since 1970-01-01. nullopt: the text is no date, or there is no such day.
+/// Days since 1970-01-01. nullopt: the text is not a date, or there is no such day.
 [[nodiscard]] std::optional<std::int64_t> day_of(std::string_view date);
 
 }  // namespace dcmt::gate

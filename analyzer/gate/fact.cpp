@@ -12,7 +12,7 @@ namespace {
 using analyzer::DeviceFacts;
 using analyzer::MemoryFacts;
 
-/// FNV-1a, short: different orders have different values; it keeps no secret.
+/// FNV-1a, shortened. It distinguishes orders; it protects nothing.
 std::string hash_of(const std::vector<analyzer::OperatorFact>& operators) {
   std::uint64_t hash = 14695981039346656037u;
   for (const analyzer::OperatorFact& op : operators) {

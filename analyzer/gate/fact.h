@@ -1,4 +1,4 @@
-// The facts that a gate compares, one number each.
+// The facts that a gate compares. Each is one number.
 #pragma once
 
 #include <cstdint>
@@ -12,33 +12,33 @@ namespace dcmt::gate {
 
 enum class Unit { kBytes, kCount };
 
-/// One number of a recording. Of several ranks the highest of bytes, and the sum of counts.
+/// One number of a recording. For several ranks: the maximum of bytes, the sum of counts.
 struct Fact {
   std::string name;  ///< "peak.forward", "growth.step", "residual.bytes", "gathers.hook"
   Unit unit = Unit::kBytes;
   std::int64_t value = 0;
-  std::int64_t rank = -1;                       ///< that it is of, where there are several
-  std::vector<analyzer::AllocationLine> lines;  ///< what it consists of, by function and line
+  std::int64_t rank = -1;                       ///< the rank that has this value, if there are several
+  std::vector<analyzer::AllocationLine> lines;  ///< what the number consists of, by function and line
 };
 
-/// What one run says: the traces of its ranks.
+/// The facts of one run, made from the traces of its ranks.
 struct Recording {
-  std::string section;  ///< "cpu, torch 2.11": numbers of different sections are not compared
+  std::string section;  ///< "cpu, torch 2.11": numbers of different sections are never compared
   std::string arguments;
   std::int64_t ranks = 1, steps = 0;
-  std::vector<Bytes> sizes, made;  ///< as of MemoryFacts
+  std::vector<Bytes> sizes, made;  ///< as in MemoryFacts
   std::int64_t operators = 0;
-  std::string order;  ///< of these operators, a hash
+  std::string order;  ///< a hash of the order of these operators
   std::vector<std::string> unfit;
-  std::vector<Fact> facts;  ///< in the order of a baseline
+  std::vector<Fact> facts;  ///< in the order of a baseline's facts
   std::vector<analyzer::FindingFact> findings;
-  std::vector<std::string> paths;  ///< of the traces
+  std::vector<std::string> paths;  ///< paths of the traces
 
-  /// nullptr if there is none of that name.
+  /// nullptr if there is no fact with that name.
   [[nodiscard]] const Fact* fact(const std::string& name) const;
 };
 
-/// `processes`: the traces of one run, at least one. Only those that train count (analyzer::trainers_of).
+/// `processes`: the traces of one run, at least one. Only processes that train count (analyzer::trainers_of).
 [[nodiscard]] Recording recording_of(std::vector<analyzer::MemoryFacts> processes);
 
 }  // namespace dcmt::gate

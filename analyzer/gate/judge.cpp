@@ -80,7 +80,7 @@ std::vector<Cause> causes_of(std::int64_t change, const std::vector<LineChange>&
     causes.push_back(std::move(cause));
   }
   if (!causes.empty() || recording.findings.empty() || change < 0) return causes;
-  // What has no lines, as residual bytes: the finding that is about them.
+  // Facts without lines, such as residual bytes, are explained by the largest finding.
   const FindingFact& finding = *std::ranges::max_element(recording.findings, {}, &FindingFact::bytes);
   causes.push_back(
       {finding.file, finding.line, "", "", finding.holder, finding.bytes.value,
@@ -89,7 +89,7 @@ std::vector<Cause> causes_of(std::int64_t change, const std::vector<LineChange>&
   return causes;
 }
 
-/// Bytes that went up or down have causes.
+/// Adds the causes of changed bytes.
 void add_causes(const Section& section, const Recording& recording, std::vector<CheckedFact>& facts) {
   std::vector<CheckedFact*> explained;
   std::vector<std::vector<LineChange>> changes;
@@ -133,7 +133,7 @@ void judge_count(CheckedFact& fact) {
   fact.failed = fact.state == State::kVacuous || fact.state == State::kChanged;
 }
 
-/// The baseline does not have it: a path that did not run then, or a part of the run that is higher than all others.
+/// Judges a fact that the baseline lacks: a path that did not run then, or a part of the run above all others.
 void judge_new(CheckedFact& fact, const Section& section, const Rules& rules) {
   fact.state = State::kNew;
   fact.failed = rules.strict;
@@ -152,7 +152,7 @@ void judge_new(CheckedFact& fact, const Section& section, const Rules& rules) {
   fact.failed = true;
 }
 
-/// Parts of a run that may well be missing are not among them.
+/// False for parts of a run that may be missing without a defect.
 bool is_phase(const std::string& name) {
   return name.starts_with("peak.") && name != "peak.other" && name != "peak.after" && name != "peak.first_step";
 }
@@ -163,7 +163,7 @@ bool is_about(const FindingFact& finding, const std::string& text) {
          has(finding.identity.holder.value_or("")) || has(finding.identity.released);
 }
 
-/// Bytes that facts may have more because of findings that are expected; what is to be said of them.
+/// The additional bytes that facts may have because of expected findings. Adds warnings and reasons about them.
 std::int64_t expected_bytes(const Baseline& baseline, const Recording& recording, const Rules& rules,
                             Verdict& verdict) {
   std::int64_t bytes = 0;
@@ -208,7 +208,7 @@ void add_sentences(const Section& section, const Recording& recording, Verdict& 
       counted(count("gathers"), "gather") + ", " + counted(count("releases.final"), "final non-persistent release");
 }
 
-/// Persistent parameters are kept by design: where all are, releases have freed nothing, and nothing was tested.
+/// Parameters that are persistent are kept by design: if all are, releases have freed nothing, and nothing was tested.
 std::optional<std::string> vacuous(const Section& section, const Recording& recording) {
   const BaselineFact* before = section.fact("releases.final");
   if (before == nullptr || before->value == 0 || recording.fact("releases.final") != nullptr) return std::nullopt;

@@ -1,4 +1,4 @@
-// Requirements of a gate: what must have run.
+// Requirements of a gate: the paths that must have run.
 #include <charconv>
 #include <string_view>
 

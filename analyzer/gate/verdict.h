@@ -1,4 +1,4 @@
-// What `check` says: a recording against its baseline.
+// The result of `check`: a recording against its baseline.
 #pragma once
 
 #include <cstdint>
@@ -15,19 +15,19 @@ enum class Outcome {
   kPassed,
   kFailed,
   kNotComparable,
-  kUnfit,  ///< the recording allows no conclusion
+  kUnfit,  ///< nothing can be concluded from the recording
 };
 
 enum class State {
   kEqual,
-  kWithin,    ///< differs by no more than recordings of one program do
+  kWithin,    ///< the difference is within the spread of recordings of one program
   kGrew,      ///< fails
-  kGained,    ///< is lower; fails if asked to be strict
-  kChanged,   ///< a count that differs; fails
-  kVacuous,   ///< what ran before did not run; fails
-  kRetained,  ///< grew by what is expected for a while
-  kNew,       ///< the baseline does not have it; fails if asked to be strict
-  kAbsent,    ///< is not there, as in some recordings that the baseline was made of
+  kGained,    ///< is lower; fails if the check is strict
+  kChanged,   ///< a count differs; fails
+  kVacuous,   ///< a path that ran before did not run; fails
+  kRetained,  ///< grew by no more than an expected retention
+  kNew,       ///< the baseline does not have it; fails if the check is strict
+  kAbsent,    ///< is absent, as in some recordings of the baseline
 };
 
 [[nodiscard]] std::string_view name_of(Outcome outcome);
@@ -36,12 +36,12 @@ enum class State {
 
 /// The line that a difference comes from.
 struct Cause {
-  std::string file;  ///< empty: not known
+  std::string file;  ///< empty: unknown
   std::int64_t line = 0;
   std::string function, caller, holder;
-  std::int64_t bytes = 0;                 ///< more than before
-  double share = 0;                       ///< of what all lines have more, or less
-  std::optional<std::int64_t> finding;    ///< number in the report
+  std::int64_t bytes = 0;                 ///< growth since the baseline
+  double share = 0;                       ///< part of the change of all lines in this direction
+  std::optional<std::int64_t> finding;    ///< its number in the report
   std::optional<std::string> title, fix;  ///< of the finding
 
   static constexpr std::string_view kShape = "check_cause";
@@ -69,10 +69,10 @@ struct CheckedFact {
   std::int64_t rank = -1;
   std::optional<std::int64_t> anchor;
   std::string since;
-  std::vector<Cause> causes;  ///< what explains most of it first
+  std::vector<Cause> causes;  ///< the cause that explains most first
 
   [[nodiscard]] std::int64_t change() const { return now - baseline.value_or(0); }
-  /// As recordings of the same program may be.
+  /// True if the value is as recordings of the same program may have it.
   [[nodiscard]] bool is_as_before() const {
     return state == State::kEqual || state == State::kWithin || state == State::kAbsent;
   }
@@ -100,13 +100,13 @@ struct Verdict {
   std::string baseline;  ///< path of the file
   std::string section;
   Outcome outcome = Outcome::kPassed;
-  std::vector<std::string> reasons;   ///< why it is not comparable, unfit, or vacuous; a sentence each
-  std::vector<std::string> warnings;  ///< a sentence each
+  std::vector<std::string> reasons;   ///< why the recording is not comparable, unfit, or vacuous; one sentence each
+  std::vector<std::string> warnings;  ///< one sentence each
   std::vector<CheckedFact> facts;     ///< in the order of the baseline
-  std::string order;                  ///< what is known of the operators
-  std::string ran;                    ///< which paths ran
+  std::string order;                  ///< a sentence about the order of operators
+  std::string ran;                    ///< the code paths that ran
   std::vector<std::string> traces;
-  std::int64_t recordings = 1;  ///< of these, values are those nearest to the baseline
+  std::int64_t recordings = 1;  ///< the values are those of the recordings that are nearest to the baseline
 
   static constexpr std::string_view kShape = "verdict";
   static void describe(auto&& field) {
@@ -125,7 +125,7 @@ struct Verdict {
   [[nodiscard]] std::int64_t failed_facts() const;
 };
 
-/// All that one call of `check` says.
+/// The result of one call of `check`.
 struct Checks {
   std::vector<Verdict> checks;
 

@@ -1,5 +1,5 @@
-// What `lint` may say: names in generated wrappers that nothing deletes, and operators whose schemas do not say what
-// they share with their arguments.
+// The result of `lint`: names in generated wrappers that are never deleted, and operators whose schemas do not declare
+// what they share with their arguments.
 #pragma once
 
 #include <cstdint>
@@ -12,18 +12,18 @@
 
 namespace dcmt::analyzer {
 
-/// A text, or nothing where it is empty.
+/// The text, or nullopt if it is empty.
 [[nodiscard]] inline std::optional<std::string_view> not_empty(std::string_view text) {
   return text.empty() ? std::nullopt : std::optional(text);
 }
 
-/// A name that is not deleted between the last use of what it names and the return.
+/// A name that is not deleted between the last use of its object and the return.
 struct UndeletedName {
   std::string name;
-  std::int64_t line = 0;         ///< of its assignment
-  std::string statement;         ///< that assignment
-  std::string aliases;           ///< the name that it repeats; empty: it was the first one
-  std::int64_t delete_line = 0;  ///< after this line it could be deleted: its own last use
+  std::int64_t line = 0;         ///< the line of its assignment
+  std::string statement;         ///< the assignment
+  std::string aliases;           ///< the name that it is a copy of; empty: it is the first name
+  std::int64_t delete_line = 0;  ///< the line of its last use, after which it could be deleted
 
   static constexpr std::string_view kShape = "undeleted_name";
   static void describe(auto&& field) {
@@ -37,18 +37,18 @@ struct UndeletedName {
   }
 };
 
-/// One storage that lives to the return through such names.
+/// One storage that is kept until the return by such names.
 struct UndeletedStorage {
   std::string function;  ///< "Runner.call"
   std::int64_t line = 0;
-  std::string statement;             ///< that made it; of an argument the line that unpacks it
-  std::string call;                  ///< "mylib::allgather_param", if an operator made it
-  std::vector<std::string> deleted;  ///< names of it that are deleted
+  std::string statement;             ///< the statement that made it; for an argument: the line that unpacks it
+  std::string call;                  ///< the operator that made it, "mylib::allgather_param", if there is one
+  std::vector<std::string> deleted;  ///< its names that are deleted
   std::vector<UndeletedName> names;
-  std::int64_t last_use = 0;  ///< of any of its names
+  std::int64_t last_use = 0;  ///< last use of any of its names
   std::int64_t return_line = 0;
-  std::int64_t calls_after = 0;              ///< between the two
-  std::optional<std::int64_t> release_line;  ///< of the first call with "release" in its name and the same numbers
+  std::int64_t calls_after = 0;              ///< between last use and return
+  std::optional<std::int64_t> release_line;  ///< the first call with "release" in its name and the same numbers
 
   static constexpr std::string_view kShape = "undeleted_storage";
   static void describe(auto&& field) {
@@ -68,11 +68,11 @@ struct UndeletedStorage {
   }
 };
 
-/// One generated file that was looked at.
+/// One generated file that was inspected.
 struct LintedFile {
   std::string path;
-  std::string trace;  ///< that has a copy of it; empty: it was read itself
-  std::string error;  ///< why it cannot be parsed; empty: it was
+  std::string trace;  ///< the trace that has a copy of it; empty: the file itself was read
+  std::string error;  ///< why the file cannot be parsed; empty: it was parsed
   std::vector<UndeletedStorage> storages;
 
   static constexpr std::string_view kShape = "linted_file";
@@ -88,7 +88,7 @@ struct LintedFile {
   }
 };
 
-/// An operator that a trace has calls of.
+/// An operator that has calls in a trace.
 struct LintedOperator {
   std::string trace;
   OperatorAliases aliases;
@@ -110,11 +110,11 @@ struct Linted {
   std::vector<LintedOperator> operators;
 
   [[nodiscard]] bool found() const;
-  /// Storages that live to the return through names that nothing deletes.
+  /// Number of storages that are kept until the return by names that are never deleted.
   [[nodiscard]] std::int64_t storages() const;
-  /// Those names; one that keeps several storages counts once.
+  /// Number of those names; a name that keeps several storages counts once.
   [[nodiscard]] std::int64_t names() const;
-  /// Operators whose schema and calls do not say the same.
+  /// Number of operators whose schema and calls disagree.
   [[nodiscard]] std::int64_t disagreeing() const;
 
   static constexpr std::string_view kShape = "lint";

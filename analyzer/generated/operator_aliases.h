@@ -1,4 +1,4 @@
-// What operators say they share with their arguments, beside what their calls shared.
+// What operators declare to share with their arguments, compared with what their calls shared.
 #pragma once
 
 #include <cstdint>
@@ -12,15 +12,15 @@
 namespace dcmt::analyzer {
 
 enum class AliasConsequence {
-  kNone,   ///< declared and seen
-  kEarly,  ///< seen, not declared: whoever goes by schemas deletes or reuses the argument while the output is read
-  kLate,   ///< declared, never seen: the argument is kept as long as the output
+  kNone,   ///< declared and observed, or neither
+  kEarly,  ///< observed, not declared: users of the schema delete or reuse the argument while the output is read
+  kLate,   ///< declared, never observed: the argument is kept as long as the output
 };
 
-/// An output and an argument that are one storage, by the schema or in a call.
+/// An output and an argument that share one storage, according to the schema or in a call.
 struct AliasFact {
   std::int64_t output = 0, argument = 0;
-  std::string argument_name;  ///< empty: the schema does not say
+  std::string argument_name;  ///< empty: the schema does not name it
   bool declared = false, observed = false;
 
   [[nodiscard]] AliasConsequence consequence() const {
@@ -41,15 +41,15 @@ struct AliasFact {
   }
 };
 
-/// One overload of an operator that the collector looked at.
+/// One overload of an operator that the collector inspected.
 struct OperatorAliases {
   std::string name, schema;
-  std::vector<AliasFact> facts;  ///< by output, then argument; empty: nothing is shared, and none is declared
+  std::vector<AliasFact> facts;  ///< by output, then argument; empty: nothing is shared or declared to be
 
   [[nodiscard]] bool agrees() const;
 };
 
-/// Of all calls of the trace, by name. Empty for a trace from before they were recorded.
+/// Covers all calls of the trace, ordered by name. Empty for a trace of an older recorder, which did not record them.
 [[nodiscard]] Expected<std::vector<OperatorAliases>> operator_aliases(Database& database);
 
 /// "ops::wait(Tensor(a) t, int id=0) -> Tensor(a)", 1 → "id"; empty if it has no such argument.

@@ -1,4 +1,4 @@
-// Containers for millions of rows: a table in memory, and its rows by a key of theirs.
+// Containers for millions of rows: a table in memory, and an index of its rows by a key.
 #pragma once
 
 #include <algorithm>
@@ -14,8 +14,8 @@
 
 namespace dcmt::analyzer {
 
-/// Rows ordered by id. They lie in chunks, so that no row ever moves and that parts read apart are joined without
-/// copying them.
+/// Rows ordered by id. They lie in chunks, so that no row ever moves, and parts that were read separately are joined
+/// without copies.
 template <class Row>
 class Column {
   using Chunk = std::vector<Row, HugePages<Row>>;  // never empty
@@ -63,7 +63,7 @@ class Column {
     chunks_.back().push_back(std::move(row));
     ++size_;
   }
-  /// Takes the rows of `next`, whose ids are larger.
+  /// Appends the rows of `next`, whose ids must be larger.
   void append(Column next) {
     std::move(next.chunks_.begin(), next.chunks_.end(), std::back_inserter(chunks_));
     size_ += next.size_;
@@ -73,18 +73,18 @@ class Column {
   [[nodiscard]] std::size_t size() const { return size_; }
   [[nodiscard]] bool empty() const { return size_ == 0; }
 
-  /// Takes away parents that lead back to their own row, so that a walk up ends: a damaged trace may have them.
+  /// Removes parents that lead back to their own row, so that a walk upwards ends. Only a damaged trace has such rows.
   void cut_circles() {
-    // Where every parent is older than its row, as a recorder writes them, there is no circle.
+    // If every parent is older than its row, as a recorder writes them, there is no circle.
     if (std::all_of(begin(), end(), [](const Row& row) { return row.parent < row.id; })) return;
-    // By which walk a row was reached first.
+    // The walk that reached a row first.
     std::unordered_map<const Row*, std::size_t> walks;
     std::size_t walk = 0;
     for (Chunk& chunk : chunks_) {
       for (Row& start : chunk) {
         ++walk;
         for (Row* row = &start; walks.emplace(row, walk).second;) {
-          // Rows are const to others only.
+          // Rows are const for other classes only.
           Row* const parent = const_cast<Row*>(find(row->parent));  // NOLINT(cppcoreguidelines-pro-type-const-cast)
           if (parent == nullptr) break;
           if (const auto seen = walks.find(parent); seen != walks.end() && seen->second == walk) row->parent = {};
@@ -94,7 +94,7 @@ class Column {
     }
   }
 
-  /// nullptr for a zero id and for one that is not there.
+  /// nullptr for a zero id, and for an id that has no row.
   template <class Id>
   [[nodiscard]] const Row* find(Id id) const {
     if (!id.valid()) return nullptr;
@@ -110,14 +110,14 @@ class Column {
   }
 
  private:
-  /// Rows of a chunk: few of a small table, and of a large one what fills whole huge pages.
+  /// Rows of a chunk: few for a small table; for a large one as many as fill whole huge pages.
   static constexpr std::size_t kFewest = 64, kMost = 2 * kHugePage / sizeof(Row);
 
   std::vector<Chunk> chunks_;
   std::size_t size_ = 0;
 };
 
-/// Rows by a key of theirs, in row order within one key.
+/// An index of rows by a key; rows of one key are in row order.
 template <class KeyType, class Row>
 class RowIndex {
  public:

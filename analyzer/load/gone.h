@@ -1,4 +1,4 @@
-// What took the bytes of a storage, and when.
+// What removed the bytes of a storage, and when.
 #pragma once
 
 #include <cstdint>
@@ -16,33 +16,33 @@ struct Resize;
 struct Storage;
 
 enum class GoneBy {
-  kResize,      ///< the storage was resized to nothing
-  kStorageEnd,  ///< its last reference went
-  kBlockFree,   ///< its block was freed under it
+  kResize,      ///< the storage was resized to 0
+  kStorageEnd,  ///< its last reference ended
+  kBlockFree,   ///< its block was freed while the storage lived on
 };
 
 [[nodiscard]] std::string_view name_of(GoneBy gone_by);
 
-/// The row that took them. It must outlive this.
+/// The row that removed the bytes. The row must outlive this object.
 class Gone {
  public:
-  constexpr Gone() = default;                                ///< by nothing: nothing may be asked of it
-  explicit Gone(const Resize& resize) : row_(&resize) {}     ///< to 0
-  explicit Gone(const Storage& storage) : row_(&storage) {}  ///< that ended
-  explicit Gone(const Block& block) : row_(&block) {}        ///< that was freed
+  constexpr Gone() = default;                                ///< no row: no member may be called
+  explicit Gone(const Resize& resize) : row_(&resize) {}     ///< a resize to 0
+  explicit Gone(const Storage& storage) : row_(&storage) {}  ///< a storage that ended
+  explicit Gone(const Block& block) : row_(&block) {}        ///< a block that was freed
 
   [[nodiscard]] GoneBy by() const { return static_cast<GoneBy>(row_.index()); }
   [[nodiscard]] StorageId storage() const;
   [[nodiscard]] Sequence seq() const;
   [[nodiscard]] TimeNs ns() const;
   [[nodiscard]] const Actor& actor() const;
-  /// Operators begun on the actor's thread by then, where known.
+  /// The number of operators that the actor's thread had begun by then, if recorded.
   [[nodiscard]] Maybe<std::int64_t> ordinal() const;
 
   friend constexpr bool operator==(const Gone&, const Gone&) = default;
 
  private:
-  /// In the order of GoneBy.
+  /// The alternatives are in the order of GoneBy.
   std::variant<const Resize*, const Storage*, const Block*> row_;
 };
 

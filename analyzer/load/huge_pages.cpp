@@ -7,7 +7,7 @@
 namespace dcmt::analyzer {
 
 void* map_huge_pages(std::size_t bytes) {
-  // As much more as makes sure that a multiple of kHugePage is within; the rest is given back.
+  // Maps so much more that it contains a multiple of kHugePage, and unmaps the rest.
   void* const mapped = mmap(nullptr, bytes + kHugePage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (mapped == MAP_FAILED) throw std::bad_alloc();
   auto* const begin = static_cast<char*>(mapped);

@@ -1,4 +1,4 @@
-// Memory for millions of rows: on small pages it would be hundreds of thousands of page faults.
+// Memory for millions of rows. On small pages it would cause hundreds of thousands of page faults.
 #pragma once
 
 #include <cstddef>
@@ -8,13 +8,13 @@ namespace dcmt::analyzer {
 
 inline constexpr std::size_t kHugePage = std::size_t{2} << 20;
 
-/// Memory of its own, which goes back to the system as soon as it is unmapped: on the heap, freed memory of such a size
-/// stays with the process between what was allocated later. Both begin at a multiple of kHugePage; `bytes` is one. Huge
-/// pages are a hint. Throws std::bad_alloc.
+/// Maps memory that returns to the system as soon as it is unmapped. On the heap, freed memory of such a size would
+/// stay with the process between later allocations. The memory begins at a multiple of kHugePage; `bytes` must be a
+/// multiple of it, too. Huge pages are a hint to the kernel. Throws std::bad_alloc.
 [[nodiscard]] void* map_huge_pages(std::size_t bytes);
 void unmap_huge_pages(void* memory, std::size_t bytes) noexcept;
 
-/// An allocator that puts what fills a huge page on huge pages.
+/// An allocator that puts allocations of at least one huge page on huge pages.
 template <class Value>
 struct HugePages {
   using value_type = Value;

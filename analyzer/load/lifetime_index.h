@@ -1,4 +1,4 @@
-// Which blocks are alive at a moment, without a scan of all of them.
+// Finds the blocks that are alive at a point in time without a scan of all of them.
 #pragma once
 
 #include <cstddef>
@@ -12,8 +12,8 @@ namespace dcmt::analyzer {
 
 struct Block;
 
-/// Blocks in the order of their begins; of each 64 in a row the latest end is known, of each 64 such stretches again,
-/// and so on. A search reads only the stretches that reach the moment. Takes an eighth of a byte for each block.
+/// Blocks in the order of their begins. The index has the latest end of each 64 consecutive blocks, of each 64 such
+/// groups, and so on. A search reads only the groups that reach the point. Needs an eighth of a byte per block.
 /// Thread-safety: const after construction.
 class LifetimeIndex {
  public:

@@ -1,4 +1,4 @@
-// What allocators of devices said: peaks, waits for streams, requests that they gave up.
+// Facts from allocators of devices: peaks, waits for streams, requests that they could not satisfy.
 #include "analyzer/load/row_cursor.h"
 
 namespace dcmt::analyzer {

@@ -7,9 +7,9 @@
 namespace dcmt::analyzer {
 namespace {
 
-/// Ids of one stretch, at least. Every part of a column ends in a chunk that is not full, so parts should not be small.
+/// The least number of ids in a stretch. Each part of a column ends in a partly filled chunk, so parts should be large.
 constexpr std::int64_t kFewestIds = std::int64_t{1} << 21;
-/// Enough that the last job of a long trace does not keep the other threads waiting.
+/// Enough stretches that the last job of a long trace does not keep the other threads waiting.
 constexpr std::int64_t kMostStretches = 256;
 
 }  // namespace
@@ -18,7 +18,7 @@ Expected<std::vector<Stretch>> stretches_of(Database& database, const std::strin
   DCMT_ASSIGN_OR_RETURN(Statement ends, database.prepare("SELECT (SELECT min(id) FROM " + table +
                                                          "), (SELECT max(id) FROM " + table + ")"));
   DCMT_RETURN_IF_ERROR(ends.step().status());
-  // A damaged trace may have any ids.
+  // The ids of a damaged trace may be anything.
   constexpr std::int64_t kLargest = std::numeric_limits<std::int64_t>::max() / 2;
   const std::int64_t first = std::clamp<std::int64_t>(ends.integer(0), 0, kLargest);
   const std::int64_t last = std::clamp<std::int64_t>(ends.integer(1), 0, kLargest);
@@ -36,7 +36,7 @@ Status LoadJobs::run(Database& database, std::size_t helpers, const Watch& watch
   std::vector<std::future<void>> helping;
   while (helping.size() < helpers && helping.size() + 1 < jobs_.size()) {
     helping.push_back(std::async(std::launch::async, [&] {
-      // Who gets no connection does not help.
+      // A thread without a connection does no jobs.
       if (Expected<Database> own = Database::open(database.path(), OpenMode::kRead); own.ok()) work(*own, silent);
     }));
   }
@@ -47,7 +47,7 @@ Status LoadJobs::run(Database& database, std::size_t helpers, const Watch& watch
 }
 
 void LoadJobs::work(Database& database, const Watch& watch) {
-  // A job once taken is done, and jobs are taken in order: those before one that failed are.
+  // A job that was begun is finished, and jobs are begun in order: so all jobs before a failed one were done.
   while (!failed_ && !watch.stopped()) {
     const std::size_t taken = next_++;
     if (taken >= jobs_.size()) return;

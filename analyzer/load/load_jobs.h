@@ -1,4 +1,4 @@
-// Reading a trace through several connections at a time: parts of the tables that grow with the run, as jobs.
+// Reads a trace through several connections in parallel: parts of the tables that grow with the run are jobs.
 #pragma once
 
 #include <atomic>
@@ -15,25 +15,24 @@
 
 namespace dcmt::analyzer {
 
-/// Rows by their ids, both ends included.
+/// A range of row ids, both ends included.
 struct Stretch {
   std::int64_t first = 0, last = 0;
 };
 
-/// Stretches of similar length that together hold every id there can be; many if there are many between the least and
-/// the largest id of the table.
+/// Ranges of similar length that together cover every possible id. A table whose smallest and largest ids are far apart
+/// has many of them.
 Expected<std::vector<Stretch>> stretches_of(Database& database, const std::string& table);
 
-/// Jobs on one trace, independent of each other, that threads take in turns.
+/// Independent jobs on one trace. Threads pick them up one after the other.
 class LoadJobs {
  public:
   using Job = std::function<Status(Database&)>;
 
   void add(Job job) { jobs_.push_back({std::move(job), {}}); }
 
-  /// Does all jobs on `database` and on up to `helpers` further connections to its file, each with a thread. Fails as
-  /// the first of the jobs that failed, in the order of add(), did; those after it need not be done then. Stops between
-  /// two jobs.
+  /// Runs all jobs on `database` and on up to `helpers` further connections to its file, with one thread each. Fails
+  /// like the first failed job in the order of add(); later jobs need not have run then. Stops between two jobs.
   Status run(Database& database, std::size_t helpers, const Watch& watch = {});
 
  private:

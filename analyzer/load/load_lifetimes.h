@@ -1,4 +1,4 @@
-// Rows of the tables that grow with the run, in stretches that several threads share.
+// Loads the tables that grow with the run, in ranges of rows that several threads share.
 #pragma once
 
 #include <vector>
@@ -10,12 +10,12 @@
 
 namespace dcmt::analyzer {
 
-/// What blocks lie on, by the texts that name it.
+/// The devices that blocks lie on, by the strings that name them.
 struct Devices {
   StringId cpu;
   std::vector<StringId> gpus;  ///< kMostGpus, by number
-  bool has_owners = false;     ///< the table has them: not in schema 1
-  bool has_streams = false;    ///< the trace of an allocator was followed, which alone records them
+  bool has_owners = false;     ///< the table has a column for owners: not in schema 1
+  bool has_streams = false;    ///< the trace has streams: only recordings with an allocator's trace do
 };
 
 [[nodiscard]] Status read_operators(Database& database, const Stretch& stretch, Column<Operator>& operators);

@@ -1,4 +1,4 @@
-// Marks, launches and what censuses found.
+// Loads marks, launches and results of censuses.
 #include <string>
 
 #include "analyzer/load/row_cursor.h"

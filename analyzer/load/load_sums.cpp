@@ -1,4 +1,4 @@
-// What the whole run came to, where rows are missing or were lost, and parameters.
+// Loads sums of the whole run, for rows that are missing or were lost, and parameters.
 #include <algorithm>
 #include <string>
 
@@ -19,7 +19,7 @@ Status TraceData::load_losses(Database& database) {
     loss.from_seq = in.id<Sequence>();
     loss.to_seq = in.id<Sequence>();
     loss.from_ns = in.id<TimeNs>();
-    // A gap has all its sequences; of what else is lost it may not be known since when.
+    // For gaps, all lost sequences are recorded. For other losses, the first one may be unknown.
     const bool is_gap = text(loss.reason) == "in_flight" || text(loss.reason) == "damaged";
     if (!is_gap && !loss.from_ns.valid()) loss.from_seq = Sequence();
     losses.push_back(loss);

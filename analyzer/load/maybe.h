@@ -1,4 +1,4 @@
-// A value that may be absent, in the memory of the value alone: std::optional of eight bytes takes sixteen, and there
+// A value that may be absent, in the memory of the value alone: a std::optional of eight bytes needs sixteen, and there
 // are millions of rows.
 #pragma once
 
@@ -8,11 +8,11 @@
 
 namespace dcmt::analyzer {
 
-/// What stands for "absent". No number of a loaded trace is so small (trace/sql/limits.h).
+/// The value that stands for "absent". No number of a loaded trace is so small (trace/sql/limits.h).
 template <class Value>
 inline constexpr Value kAbsent{std::numeric_limits<std::int64_t>::min()};
 
-/// Is used like std::optional, and becomes one where it is asked to.
+/// Behaves like std::optional, and converts to one on request.
 template <class Value>
 class Maybe {
  public:
@@ -27,7 +27,7 @@ class Maybe {
 
   [[nodiscard]] constexpr bool has_value() const { return !(value_ == kAbsent<Value>); }
   constexpr explicit operator bool() const { return has_value(); }
-  /// Only of a value that is there.
+  /// Requires a value.
   constexpr const Value& operator*() const { return value_; }
   constexpr const Value* operator->() const { return &value_; }
   [[nodiscard]] constexpr Value value_or(Value otherwise) const { return has_value() ? value_ : otherwise; }

@@ -16,7 +16,7 @@ const Row* find_in(const std::vector<Row>& rows, Key key, Projection projection)
   return at != rows.end() && std::invoke(projection, *at) == key ? &*at : nullptr;
 }
 
-/// Empty for a text that is none.
+/// Empty for a text that is not a role.
 std::string known_role(std::string_view role) {
   return std::ranges::find(kRoles, role) != std::end(kRoles) ? std::string(role) : std::string();
 }
@@ -78,7 +78,7 @@ Expected<Owners> Owners::load(Database& database) {
         found.scan = in.id<ScanId>();
         if (owners.container(found.container) == nullptr) return;
         owners.found_in.push_back(found);
-        // A container that held it once, and did not in the latest scan, does not count.
+        // A container counts only if the latest scan found the storage in it.
         const auto held = std::ranges::lower_bound(owners.held, found.storage, {}, &Held::storage);
         const bool counts = held != owners.held.end() && held->storage == found.storage && held->scan == found.scan;
         if (counts) held->containers.push_back(found.container);
@@ -106,7 +106,8 @@ const OwnerPath* Owners::path_to(StorageId storage) const {
   const std::span<const OwnerPath> to = paths_to(storage);
   const auto confirmed = std::ranges::find_if(to, &OwnerPath::confirmed);
   if (confirmed == to.end()) return nullptr;
-  // That no root led to it in a later scan is not proved, but then no variable of an earlier one holds it any more.
+  // A later scan may have found no root for a path; that is not proof. But no variable of an earlier scan holds it
+  // then.
   return confirmed->last_scan == to.front().last_scan || to.front().confirmed ? &*confirmed : nullptr;
 }
 

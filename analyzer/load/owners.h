@@ -1,4 +1,4 @@
-// Who owns storages, as the recorder read it in the process's memory (trace/sql/0007.sql).
+// Who owns storages, as the recorder found it in the process's memory (trace/sql/0007.sql).
 #pragma once
 
 #include <array>
@@ -16,47 +16,47 @@ namespace dcmt::analyzer {
 using ContainerId = TypedNumber<struct ContainerTag>;
 using ScanId = TypedNumber<struct ScanTag>;
 
-/// A list, dictionary or another object whose entries hold storages.
+/// A list, dictionary or other object whose entries hold storages.
 struct Container {
   ContainerId id;
   StringId path;   ///< "main: probe.seen"
-  StringId place;  ///< "train.py:37", where the frame stood that is its root; zero: another root
+  StringId place;  ///< "train.py:37", the position of the frame that is its root; zero: another kind of root
   StringId type;   ///< "list"
-  Bytes small;     ///< in storages without rows that nothing else leads to
+  Bytes small;     ///< bytes in storages without rows that nothing else leads to
   ScanId small_scan;
 };
 
 /// One reading of the process's memory.
 struct Scan {
   ScanId id;
-  Sequence from;  ///< the last record before it began
+  Sequence from;  ///< the last record before the reading began
   TimeNs ns;      ///< when it began
 };
 
-/// One path to a storage.
+/// One path from a root to a storage.
 struct OwnerPath {
   StorageId storage;
   StringId path, place;
-  ScanId scan, last_scan;  ///< the first and the last that found it; it was there in every one between
+  ScanId scan, last_scan;  ///< first and last scan that found it; each scan between them found it, too
   bool confirmed = false;
 };
 
-/// What a storage can be to a module, an optimizer or a graph, as a scan says it.
+/// What a storage can be to a module, an optimizer or a graph, in the words of a scan.
 inline constexpr std::string_view kParameter = "parameter", kGradient = "gradient",
                                   kSavedForBackward = "saved for backward";
 inline constexpr std::array<std::string_view, 5> kRoles = {kParameter, kGradient, "optimizer state", "buffer",
                                                            kSavedForBackward};
 
-/// What the latest scan that found a storage says of it.
+/// The result of the latest scan that found a storage.
 struct Held {
   StorageId storage;
   ScanId scan;
   std::string role;                     ///< "parameter"; empty: none
-  bool otherwise = true;                ///< something leads to it besides entries of these containers, or may
+  bool otherwise = true;                ///< something other than entries of these containers leads to it, or may
   std::vector<ContainerId> containers;  ///< ascending
 };
 
-/// The latest scan that found a storage in a container. A later one may have found it elsewhere only.
+/// The latest scan that found a storage in a container. A later scan may have found it only elsewhere.
 struct FoundIn {
   StorageId storage;
   ContainerId container;
@@ -66,21 +66,21 @@ struct FoundIn {
 struct Owners {
   std::vector<Scan> scans;            ///< ascending by id
   std::vector<Container> containers;  ///< ascending by id
-  std::vector<OwnerPath> paths;       ///< ascending by storage; of one those of the latest scan, the best first
-  std::vector<Held> held;             ///< ascending by storage
-  std::vector<FoundIn> found_in;      ///< ascending by storage
+  std::vector<OwnerPath> paths;   ///< ascending by storage; per storage the latest scan first, per scan the best first
+  std::vector<Held> held;         ///< ascending by storage
+  std::vector<FoundIn> found_in;  ///< ascending by storage
 
-  /// Of a trace before schema 7: nothing.
+  /// Loads nothing from a trace before schema 7.
   static Expected<Owners> load(Database& database);
 
-  /// nullptr where no scan found it.
+  /// nullptr if no scan found the storage.
   [[nodiscard]] const Held* of(StorageId storage) const;
   [[nodiscard]] const Container* container(ContainerId id) const;
   [[nodiscard]] const Scan* scan(ScanId id) const;
   [[nodiscard]] std::span<const OwnerPath> paths_to(StorageId storage) const;
   [[nodiscard]] std::span<const FoundIn> where_found(StorageId storage) const;
-  /// The latest confirmed one that reads best; nullptr where there is none, and where a later scan found others only,
-  /// none of them confirmed.
+  /// The path of the latest confirmed scan that reads best. nullptr if there is none, or if a later scan found only
+  /// other paths, none of them confirmed.
   [[nodiscard]] const OwnerPath* path_to(StorageId storage) const;
 };
 

@@ -1,4 +1,4 @@
-// What the kernel counted of the process's memory, beside torch's (trace/sql/0009.sql).
+// What the kernel counted of the process's memory, besides torch's (trace/sql/0009.sql).
 #pragma once
 
 #include <cstdint>
@@ -15,34 +15,34 @@
 
 namespace dcmt::analyzer {
 
-/// One sample; bytes in memory or in swap.
+/// One sample. Bytes are those in memory or in swap.
 struct Resident {
   std::int64_t id = 0;
-  Sequence seq;  ///< of the latest record then
+  Sequence seq;  ///< the latest record at that time
   TimeNs ns;
-  Bytes anonymous;  ///< that belong to no file
-  Bytes file;       ///< of files that it has mapped
-  Bytes shared;     ///< of shared memory
-  Bytes torch;      ///< that torch's allocator of the CPU had handed out, touched or not
+  Bytes anonymous;  ///< mapped from no file
+  Bytes file;       ///< mapped from files
+  Bytes shared;     ///< shared memory
+  Bytes torch;      ///< handed out by torch's CPU allocator, touched or not
   std::optional<Bytes> cgroup;
 
   [[nodiscard]] Bytes all() const { return Bytes(anonymous.value + file.value + shared.value); }
 };
 
-/// What of a sample is mapped for one purpose.
+/// The memory of a sample that is mapped for one purpose.
 struct Mapped {
   std::int64_t sample = 0;
   std::string kind;  ///< the class: "malloc"
   Bytes bytes;       ///< in memory or in swap
-  Bytes torch;       ///< of these, in blocks of torch's allocator
-  Bytes size;        ///< of the mappings, used or not
+  Bytes torch;       ///< the part of `bytes` in blocks of torch's allocator
+  Bytes size;        ///< size of the mappings, used or not
   std::int64_t mappings = 0;
-  StringId name;  ///< the file of the largest; zero: it has none
+  StringId name;  ///< the file of the largest mapping; zero: it has none
 
   [[nodiscard]] Bytes outside() const { return Bytes(bytes.value - torch.value); }
 };
 
-/// Who held arrays of numpy at a reading of the memory.
+/// The holder of numpy arrays at a reading of the memory.
 struct ArrayHolder {
   ScanId scan;
   StringId path, place, type;
@@ -55,11 +55,11 @@ struct ProcessMemory {
   std::vector<Mapped> mapped;        ///< ascending by sample
   std::vector<ArrayHolder> holders;  ///< ascending by scan, most bytes first
 
-  /// Of a trace before schema 9: nothing.
+  /// Loads nothing from a trace before schema 9.
   static Expected<ProcessMemory> load(Database& database);
 
   [[nodiscard]] std::span<const Mapped> classes_of(const Resident& sample) const;
-  /// The samples that have classes, in order.
+  /// The samples that have classes (`mapped`), in order.
   [[nodiscard]] std::vector<const Resident*> with_classes() const;
 };
 

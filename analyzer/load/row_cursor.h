@@ -1,4 +1,4 @@
-// Rows of a trace, column by column, each checked: a trace is foreign data.
+// Reads rows of a trace column by column and checks each value: a trace is untrusted data.
 #pragma once
 
 #include <algorithm>
@@ -20,21 +20,21 @@
 
 namespace dcmt::analyzer {
 
-/// Takes the columns of a row one after the other. What no recorder writes is noted: the trace is damaged.
+/// Reads the columns of a row in order. A value that no recorder writes marks the trace as damaged.
 class Cursor {
  public:
   explicit Cursor(const Statement& row) : row_(row) {}
 
   void begin_row() { column_ = 0; }
-  /// False once a row made no sense, or the counts of all rows together are more than any sum may be.
+  /// False after an invalid row, or if the counts of all rows together exceed the limit for sums.
   [[nodiscard]] bool makes_sense() const { return makes_sense_ && total_ <= kLargest; }
 
-  /// Any number: an address, a key.
+  /// Any number, without a check: an address, a key.
   std::int64_t any() { return row_.integer(column_++); }
   std::optional<std::int64_t> optional_any() { return row_.optional_integer(column_++); }
   std::int64_t integer() { return counted(checked(any(), -kLargestCount, kLargestCount)); }
   std::string_view text() { return row_.text(column_++); }
-  /// Text of the table string.
+  /// A text of the table `string`.
   std::string_view name() {
     const std::string_view name = text();
     if (name.size() > kLongestText) makes_sense_ = false;
@@ -76,8 +76,8 @@ class Cursor {
     actor.stack = id<StackId>();
     return actor;
   }
-  /// Columns of the tables that grow with the run, as they are stored (trace/sql/0001.sql): to have SQLite generate the
-  /// readable ones takes a sixth more CPU.
+  /// Columns of the tables that grow with the run, in their stored form (trace/sql/0001.sql). Reading SQLite's
+  /// generated columns instead costs a sixth more CPU.
   template <class Id>
   Id back(std::int64_t row) {
     const std::optional<std::int64_t> distance = optional_any();
@@ -133,11 +133,11 @@ class Cursor {
   const Statement& row_;
   int column_ = 0;
   bool makes_sense_ = true;
-  std::int64_t total_ = 0;  ///< of all counts so far
+  std::int64_t total_ = 0;  ///< sum of all counts so far
 };
 
-/// Calls read(Cursor&) for each row of a statement; of those of a stretch, whose ends the statement takes. Fails with
-/// kBadInput at the first that makes no sense.
+/// Calls read(Cursor&) for each row of a statement. With a stretch, the statement's parameters are the ends of the
+/// stretch. Fails with kBadInput at the first invalid row.
 template <class Read>
 Status read_rows(Database& database, std::string_view sql, const Read& read, std::optional<Stretch> stretch = {}) {
   DCMT_ASSIGN_OR_RETURN(Statement statement, database.prepare(sql));
@@ -161,10 +161,10 @@ Status read_rows(Database& database, std::string_view sql, const Read& read, std
 }
 
 [[nodiscard]] Expected<bool> has_rows(Database& database, std::string_view sql);
-/// False for a column that the trace's schema did not have yet.
+/// False if the trace's schema does not have the column yet.
 [[nodiscard]] Expected<bool> has_column(Database& database, const std::string& table, const std::string& column);
 
-/// What a word of a column stands for.
+/// The value that a word of a column stands for.
 template <class Value>
 struct Name {
   std::string_view text;

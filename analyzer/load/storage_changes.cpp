@@ -13,7 +13,7 @@ namespace {
 
 constexpr Sequence kNever{std::numeric_limits<std::int64_t>::max()};
 
-/// Those of `rows` that are of one storage; they are ordered by it.
+/// The part of `rows` of one storage; `rows` must be ordered by storage.
 template <class Rows, class StorageOf>
 auto of(const Rows& rows, StorageId storage, StorageOf storage_of) {
   const auto found = std::ranges::equal_range(rows, storage, {}, storage_of);
@@ -69,7 +69,8 @@ void StorageChanges::add(const TraceData& data, StorageId storage) {
   for (const Resize& resize : data.resizes_of(storage)) {
     if (resize.bytes == Bytes(0)) losses_.push_back(Gone(resize));
   }
-  // A free counts only if it leaves no block: a resize to another size takes the new block before it frees the old.
+  // A free counts only if it leaves no block: a resize to another size allocates the new block before it frees the old
+  // one.
   for (const Block* block : begun) {
     if (!block->span.ended()) continue;
     const Sequence at = block->span.to_seq;
@@ -77,7 +78,7 @@ void StorageChanges::add(const TraceData& data, StorageId storage) {
         std::ranges::upper_bound(own, at, {}, [](const BlockOf& one) { return one.block->span.from_seq; });
     if (std::prev(later)->all_ended <= at) losses_.push_back(Gone(*block));
   }
-  // Of those with one sequence the first counts.
+  // Of several with the same sequence, the first one counts.
   const std::ranges::subrange losses(losses_.begin() + first_loss, losses_.end());
   std::ranges::stable_sort(losses, {}, &Gone::seq);
   losses_.erase(std::ranges::unique(losses, {}, &Gone::seq).begin(), losses_.end());

@@ -1,5 +1,5 @@
-// What gives storages their bytes and takes them, in order, so that a question about one moment is a search and no
-// scan: a storage of FSDP2 lives as long as the run and is resized twice a step.
+// The events that give storages their bytes or remove them, in order. So a question about one point in time is a search
+// and not a scan: a storage of FSDP2 lives as long as the run and is resized twice per step.
 #pragma once
 
 #include <span>
@@ -15,23 +15,23 @@ struct Block;
 struct Storage;
 class TraceData;
 
-/// Built once, const afterwards: any number of threads may read. Most storages have one block for all their life and
-/// take no memory here.
+/// Built once, const afterwards: any number of threads may read. Most storages have one block for their whole life and
+/// need no memory here.
 class StorageChanges {
  public:
-  /// Needs the rows of `data` and its indexes by storage. All rows must stay where they are.
+  /// Needs the rows of `data` and their indexes by storage. No row may move afterwards.
   void build(const TraceData& data);
 
-  /// True if the storage had several blocks or was resized. Of others, only given_after() may be asked.
+  /// True if the storage had several blocks or was resized. For other storages, only given_after() may be called.
   [[nodiscard]] bool changed(const TraceData& data, StorageId storage) const;
-  /// Bytes of a storage right after the event at `at`, at which it is alive.
+  /// The bytes of a storage right after the event at `at`. The storage must be alive there.
   [[nodiscard]] Bytes bytes_at(const TraceData& data, const Storage& storage, Sequence at) const;
-  /// The first resize to 0 or free of the last block after `after`.
+  /// The first event after `after` that resized the storage to 0 or freed its last block.
   [[nodiscard]] Maybe<Gone> first_loss(StorageId storage, Sequence after) const;
-  /// The blocks that cover `at`, the latest begun first.
+  /// The blocks that are alive at `at`, the youngest first.
   [[nodiscard]] std::vector<const Block*> blocks_at(StorageId storage, Sequence at) const;
 
-  /// The first gather or wait after `after` that gives the storage; zero if there is none.
+  /// The first gather or wait after `after` that gave the storage; zero if there is none.
   [[nodiscard]] Sequence given_after(StorageId storage, Sequence after) const;
 
  private:
@@ -43,13 +43,13 @@ class StorageChanges {
   };
   struct BlockOf {
     const Block* block = nullptr;
-    Sequence all_ended;  ///< this block and those begun before it; the largest number: not to the end of the trace
+    Sequence all_ended;  ///< end of this block and all older ones; the largest number: some block never ends
   };
 
   [[nodiscard]] std::span<const BlockOf> blocks_of(StorageId storage) const;
   void add(const TraceData& data, StorageId storage);
 
-  // By storage, then in order.
+  // Ordered by storage, then by time.
   Rows<Gone> losses_;
   Rows<Gift> given_;
   Rows<BlockOf> blocks_;

@@ -7,7 +7,7 @@
 namespace dcmt::analyzer {
 
 void TraceData::build_indexes() {
-  // About half of the work.
+  // This thread does about half of the work.
   const std::future<void> blocks_indexed = std::async(std::launch::async, [this] { index_blocks(); });
   operators.cut_circles();
   stacks.cut_circles();
@@ -70,7 +70,7 @@ std::string_view TraceData::text(StringId id) const {
 StringId TraceData::intern(std::string_view text) {
   if (text.empty()) return {};
   if (const auto found = own_strings_.find(text); found != own_strings_.end()) return found->second;
-  // Below zero, so that they never meet an id of the file.
+  // Negative, so that they never equal an id of the file.
   const StringId id(-static_cast<std::int32_t>(own_texts_.size()) - 1);
   own_texts_.emplace_back(own_strings_.emplace(text, id).first->first);
   return id;

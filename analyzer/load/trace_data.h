@@ -1,9 +1,9 @@
-// One trace in memory: plain rows in columns, loaded once; every analysis is a function over it.
+// One trace in memory: plain rows in columns, loaded once. Every analysis is a function of it.
 //
-// Rows keep the ids they have in the file (trace/sql/0001.sql says what each column means). A reference that is NULL
-// there is a zero id here, a lifetime without an end has a zero `to`. Text is as printable() makes it, so that every
-// face can print it, and numbers are such that no sum of a column leaves its type. Thread-safety: const after load, so
-// any number of threads may read it.
+// Rows keep the ids of the file (trace/sql/0001.sql defines each column). A NULL reference becomes a zero id; a
+// lifetime without an end has a zero `to`. Texts went through printable(), so that every front end can print them.
+// Numbers are limited so that no sum of a column overflows. Thread-safety: const after load, so any number of threads
+// may read.
 #pragma once
 
 #include <cstdint>
@@ -35,13 +35,13 @@ using LossId = TypedNumber<struct LossTag>;
 using IntervalId = TypedNumber<struct IntervalTag>;
 using SampleId = TypedNumber<struct SampleTag>;
 
-/// A lifetime or a moment (`to_seq == from_seq`).
+/// A lifetime, or one point in time (`to_seq == from_seq`).
 struct Span {
   Sequence from_seq, to_seq;
   TimeNs from_ns, to_ns;
 
   [[nodiscard]] bool ended() const { return to_seq.valid(); }
-  /// True from its begin (included) to its end (excluded).
+  /// True from the begin (included) to the end (excluded).
   [[nodiscard]] bool covers(Sequence at) const { return from_seq <= at && (!ended() || at < to_seq); }
 };
 
@@ -57,7 +57,7 @@ struct Frame {
   std::int64_t line = 0;
 };
 
-/// A Python file that the recorder has copied.
+/// A Python file whose text the recorder has copied.
 struct SourceFile {
   StringId path;
   std::string text;
@@ -79,17 +79,17 @@ struct Operator {
   OperatorScope scope = OperatorScope::kFunction;
 };
 
-/// The agent's thread numbers start at 0, so "none" is below it.
+/// The agent numbers threads from 0, so "none" is below that.
 inline constexpr ThreadId kNoThread{-1};
 
-/// Who did something: the thread, its operator, its Python stack.
+/// The originator of an event: its thread, operator and Python stack.
 struct Actor {
   OperatorId op;
   ThreadId thread = kNoThread;
   StackId stack;
 };
 
-/// A block's CUDA stream where it is not known; 0 is the default one.
+/// A block's CUDA stream if it is unknown; 0 is the default stream.
 inline constexpr std::int32_t kNoStream = -1;
 
 struct Block {
@@ -99,14 +99,14 @@ struct Block {
   Actor birth, end;
   Span span;
   StringId device;
-  StringId owner;  ///< who keeps it, where that is known and no tensor
+  StringId owner;  ///< who keeps the block, if that is known and not a tensor
   std::int32_t stream = kNoStream;
 };
 
-/// A block that was freed while other streams still used it, from its free to when they were through with it.
+/// A block that was freed while other streams still used it: from the free until these streams were done.
 struct StreamWait {
   BlockId block;
-  Sequence done;  ///< zero: not to the end of the trace
+  Sequence done;  ///< zero: not before the end of the trace
   TimeNs done_ns;
 };
 
@@ -115,7 +115,7 @@ struct Storage {
   Bytes bytes;  ///< at birth
   bool first_seen = false;
   Actor birth, end;
-  Maybe<std::int64_t> end_ordinal;  ///< operators begun on the ending thread by then
+  Maybe<std::int64_t> end_ordinal;  ///< operators that the ending thread had begun by then
   Span span;
 };
 
@@ -135,10 +135,10 @@ enum class MarkKind : std::uint8_t {
   kPersist,
   kRelease,
   kRead,
-  kWrite,  ///< an operator gave a released storage other data
+  kWrite,  ///< an operator wrote other data to a released storage
   kTouch,
   kCensus,
-  kResize,  ///< these are rows of their own: Resize
+  kResize,  ///< these rows are loaded as rows of their own: Resize
   kRepoint,
   kOther,
 };
@@ -151,7 +151,7 @@ struct MarkFlags {
   bool untracked : 1 = false;
 };
 
-/// A parameter: its number within its graph.
+/// Identifies a parameter: its graph and its number within the graph.
 struct Key {
   std::int64_t graph = 0, key = 0;
   friend auto operator<=>(const Key&, const Key&) = default;  // NOLINT(modernize-use-nullptr)
@@ -163,7 +163,7 @@ struct Key {
   }
 };
 
-/// Graphs and keys are any numbers. This pair is read as no key.
+/// Graphs and keys can be any numbers. This pair stands for no key.
 template <>
 inline constexpr Key kAbsent<Key>{std::numeric_limits<std::int64_t>::min(), std::numeric_limits<std::int64_t>::min()};
 
@@ -172,7 +172,7 @@ struct Mark {
   MarkKind kind = MarkKind::kOther;
   MarkFlags flags;
   StringId name, trigger;
-  StringId dtype;  ///< of a gather's or wait's tensor, where known
+  StringId dtype;  ///< of the tensor of a gather or wait, if known
   Maybe<Key> key;
   std::int64_t cycle = 0;
   StorageId storage;
@@ -184,16 +184,16 @@ struct Mark {
   Actor by;
   Span span;
 
-  /// A key's storage is the one that its latest gather or wait gave.
+  /// True for marks that set a key's storage: it is the one that the latest gather or wait gave.
   [[nodiscard]] bool gives_storage() const { return kind == MarkKind::kGather || kind == MarkKind::kWait; }
 };
 
-/// A mark of its own type: a storage of FSDP2 is resized twice a step.
+/// A resize of a storage. It is not a Mark, because a storage of FSDP2 is resized twice per step.
 struct Resize {
   StorageId storage;
   Sequence seq;
   TimeNs ns;
-  Maybe<Bytes> bytes;  ///< afterwards
+  Maybe<Bytes> bytes;  ///< bytes after the resize
   Actor by;
 };
 
@@ -231,37 +231,37 @@ struct Diagnostic {
   StringId code, text;
 };
 
-/// Records that are missing somewhere between two moments.
+/// Records that are missing somewhere between two sequences.
 struct Loss {
   LossId id;
   StringId reason;
   std::int64_t count = 0;
   Sequence from_seq, to_seq;
-  TimeNs from_ns;  ///< of the first, where known: a thread writes that it lost records (`from_seq`) only after them
+  TimeNs from_ns;  ///< of the first lost record, if known: a thread reports a loss (`from_seq`) only afterwards
 };
 
-/// A request that an allocator gave up.
+/// A request that an allocator could not satisfy.
 struct OutOfMemory {
   Sequence seq;
   TimeNs ns;
   StringId device;
   Bytes requested;
-  std::optional<Bytes> allocated, reserved;  ///< by torch's own count at that moment; none for the CPU
-  std::optional<Bytes> free, total;          ///< of the device, by CUDA
+  std::optional<Bytes> allocated, reserved;  ///< torch's own count at that time; nullopt for the CPU
+  std::optional<Bytes> free, total;          ///< of the device, as CUDA reports it
   Actor by;
 };
 
-/// A stretch of the run: its first record comes after from_seq, its last one is to_seq.
+/// A range of the run: its first record comes after from_seq, its last one is to_seq.
 struct Interval {
   IntervalId id;
   std::optional<std::int64_t> step;  ///< number of the step that ends here
-  std::int64_t steps = 0;            ///< that end in it
+  std::int64_t steps = 0;            ///< number of steps that end in it
   Kept kept = Kept::kAll;
   std::int64_t releases = 0, residual = 0;
   Span span;
 };
 
-/// What is known of the allocated curve in an interval without rows.
+/// The allocated curve of an interval without rows: its begin, peak and end.
 struct IntervalCurve {
   Span span;  ///< of the interval
   StringId device;
@@ -273,33 +273,33 @@ struct IntervalCurve {
 /// Calls that gave the GPU work while a released storage was alive.
 struct LaunchCounts {
   std::int64_t calls = 0;                                      ///< kernels, copies, fills, graphs
-  std::int64_t graphs = 0, nccl = 0, unknown = 0, copies = 0;  ///< of them, those whose memory is not seen
+  std::int64_t graphs = 0, nccl = 0, unknown = 0, copies = 0;  ///< of `calls`, those whose memory is not visible
 
   [[nodiscard]] std::int64_t opaque() const { return graphs + nccl + unknown + copies; }
 };
 
-/// Those of the run so far.
+/// The counts of the run up to `seq`.
 struct LaunchesSoFar {
   Sequence seq;
-  bool looking = false;  ///< from here on
+  bool looking = false;  ///< launches are observed from here on
   LaunchCounts counts;
 };
 
-/// What torch's CUDA allocator had at most, over the whole run.
+/// The maxima of torch's CUDA allocator, over the whole run.
 struct DevicePeaks {
   StringId device;
-  std::optional<Bytes> active;    ///< allocated, or freed and waiting for a stream
-  std::optional<Bytes> reserved;  ///< of all its segments
+  std::optional<Bytes> active;    ///< allocated, or freed and still waiting for a stream
+  std::optional<Bytes> reserved;  ///< sum of all segments
 };
 
-/// What torch's CUDA allocator had reserved in an interval, whether its rows are here or not.
+/// The memory that torch's CUDA allocator had reserved in an interval, with or without rows of the interval.
 struct IntervalReserved {
   Span span;  ///< of the interval
   StringId device;
-  Bytes peak, end;  ///< of all segments: at most, and at its end
+  Bytes peak, end;  ///< of all segments: the maximum, and the value at the end
 };
 
-/// Counts over the whole run.
+/// The counts of a key over the whole run.
 struct KeySum {
   Key key;
   std::int64_t gathers = 0, releases = 0, final = 0, residual = 0, residual_bytes = 0, reads = 0, empty_reads = 0;
@@ -309,18 +309,18 @@ struct KeySum {
 /// A key that a Python function gathers.
 struct Parameter {
   Key key;
-  StringId name;  ///< none: not known
+  StringId name;  ///< zero: unknown
   StringId mechanism;
 };
 
-/// A meta value as the file has it.
+/// A meta value as in the file.
 struct MetaValue {
   bool is_integer = false;
   std::int64_t integer = 0;
   std::string text;
 };
 
-/// See the head of this file. Movable, not copyable: the indexes point into the columns.
+/// See the top of this file. Movable, not copyable: the indexes point into the columns.
 class TraceData {
  public:
   TraceData() = default;
@@ -330,11 +330,11 @@ class TraceData {
   TraceData& operator=(const TraceData&) = delete;
   ~TraceData() = default;
 
-  /// Reads everything in one transaction, so a trace that still grows is seen at one moment. Fails with what the
-  /// database says: kBadInput for a damaged file; with kStopped as `watch` says.
+  /// Reads everything in one transaction, so that a trace that still grows is read in one consistent state. Fails as
+  /// the database does (kBadInput for a damaged file), or with kStopped if `watch` stops it.
   static Expected<TraceData> load(Database& database, const Watch& watch = {});
 
-  std::string path;  ///< as it is printed
+  std::string path;  ///< as messages print it
   std::map<std::string, MetaValue, std::less<>> meta;
   Column<Thread> threads;
   Column<Frame> frames;
@@ -344,15 +344,15 @@ class TraceData {
   Column<Storage> storages;
   Column<Tensor> tensors;
   Column<Mark> marks;
-  std::vector<Resize, HugePages<Resize>> resizes;  ///< by storage, then in order
+  std::vector<Resize, HugePages<Resize>> resizes;  ///< ordered by storage, then by time
   Column<Sample> samples;
   Column<Edge> edges;
   Column<Diagnostic> diagnostics;
   Column<Loss> losses;
   std::vector<OutOfMemory> out_of_memory;      ///< in order
-  std::vector<Interval> intervals;             ///< in order; empty in a trace that has everything and no record
+  std::vector<Interval> intervals;             ///< in order; empty in a complete trace without records
   std::vector<IntervalCurve> interval_curves;  ///< of the intervals without rows, in order
-  std::vector<DevicePeaks> device_peaks;       ///< of the devices where they are known
+  std::vector<DevicePeaks> device_peaks;       ///< of the devices for which they are known
   std::vector<IntervalReserved> reserved;      ///< of the same devices, in order
   std::vector<StreamWait> stream_waits;        ///< of blocks that ended, ascending by block
   std::vector<KeySum> key_sums;
@@ -364,7 +364,7 @@ class TraceData {
   std::vector<StringId> generated_files;  ///< files with a map to the model's source, ascending
 
   RowIndex<Sequence, Block> blocks_by_begin;
-  RowIndex<Sequence, Block> blocks_by_end;  ///< of those that ended
+  RowIndex<Sequence, Block> blocks_by_end;  ///< of the blocks that ended
   RowIndex<StorageId, Block> blocks_by_storage;
   RowIndex<StorageId, Tensor> tensors_by_storage;
   RowIndex<StorageId, Mark> marks_by_storage;
@@ -376,10 +376,11 @@ class TraceData {
 
   [[nodiscard]] std::span<const Resize> resizes_of(StorageId storage) const;
 
-  /// The first interval without rows that has a moment after `from` and up to `to`; nullptr if their rows are all here.
+  /// The first interval without rows that overlaps the range after `from` up to `to`; nullptr if the trace has all
+  /// rows.
   [[nodiscard]] const Interval* sums_only_in(Sequence from, Sequence to) const;
   [[nodiscard]] const Interval* sums_only_at(Sequence at) const { return sums_only_in(Sequence(at.value - 1), at); }
-  /// True if some interval has only its sums.
+  /// True if the trace has only the sums of some interval.
   [[nodiscard]] bool has_sums_only() const { return has_sums_only_; }
 
   /// Empty for the zero id.
@@ -388,7 +389,7 @@ class TraceData {
   /// Empty if absent.
   [[nodiscard]] std::string meta_text(std::string_view key) const;
 
-  /// Keeps a text of the analyzer's own beside those of the file.
+  /// Adds a text of the analyzer to the texts of the file.
   StringId intern(std::string_view text);
 
  private:
@@ -416,7 +417,7 @@ class TraceData {
   };
   Column<StringRow> strings_;
   std::map<std::string, StringId, std::less<>> own_strings_;
-  std::vector<std::string_view> own_texts_;  ///< keys of own_strings_, whose nodes stay where they are
+  std::vector<std::string_view> own_texts_;  ///< keys of own_strings_: its nodes never move
 };
 
 }  // namespace dcmt::analyzer

@@ -1,4 +1,4 @@
-// Reading a trace into columns.
+// Reads a trace into columns.
 #include <algorithm>
 #include <string>
 #include <thread>
@@ -14,11 +14,11 @@
 namespace dcmt::analyzer {
 namespace {
 
-constexpr std::int64_t kMostThreads = 8;  ///< more wait for memory only
-/// A thread has a connection of its own, which reads the schema: as long as some thousand rows take.
+constexpr std::int64_t kMostThreads = 8;  ///< more threads only wait for memory
+/// Each thread opens a connection, which reads the schema: that costs as much as some thousand rows.
 constexpr std::int64_t kRecordsOfAThread = 10'000;
 
-/// Whether blocks may have streams.
+/// True if blocks may have streams.
 Expected<bool> has_streams(Database& database) {
   for (const auto& [table, column] : {std::pair("block", "stream"), {"interval_curve", "active_peak_bytes"}}) {
     const Expected<bool> known = has_column(database, table, column);  // not schema 1
@@ -27,11 +27,11 @@ Expected<bool> has_streams(Database& database) {
   return has_rows(database, "SELECT 1 FROM interval_curve WHERE active_peak_bytes IS NOT NULL LIMIT 1");
 }
 
-/// A table that is read in parts, which are joined at last.
+/// A table that is read in parts, which are joined at the end.
 template <class Row>
 class Parts {
  public:
-  /// Adds a job for each part, that calls read(Database&, const Stretch&, Column<Row>&). Both must outlive the jobs.
+  /// Adds a job for each part, which calls read(Database&, const Stretch&, Column<Row>&). Both must outlive the jobs.
   template <class Read>
   Status plan(Database& database, const std::string& table, const Read& read, LoadJobs& jobs) {
     DCMT_ASSIGN_OR_RETURN(const std::vector<Stretch> stretches, stretches_of(database, table));
@@ -58,7 +58,7 @@ Expected<TraceData> TraceData::load(Database& database, const Watch& watch) {
   data.path = printable(database.path());
   DCMT_RETURN_IF_ERROR(database.execute("BEGIN"));
   if (const Status read = data.load_all(database, watch.part(0, 0.8)); !read.ok()) {
-    // The rows are what failed; that the transaction may not end either would only hide it.
+    // Reading the rows failed already. An error of ROLLBACK would only hide that.
     static_cast<void>(database.execute("ROLLBACK"));
     return read.error();
   }
@@ -96,7 +96,8 @@ Status TraceData::load_all(Database& database, const Watch& watch) {
   DCMT_RETURN_IF_ERROR(block_parts.plan(database, "block", read_blocks_of, jobs));
   DCMT_RETURN_IF_ERROR(storage_parts.plan(database, "storage", read_storages, jobs));
   DCMT_RETURN_IF_ERROR(tensor_parts.plan(database, "tensor", read_tensors, jobs));
-  // A trace that grows is seen at one moment through one connection only. One that is finished is the same to all.
+  // Only one connection reads a growing trace in one consistent state. A finished trace is the same for all
+  // connections.
   const bool grows = meta_text(meta::kState) == "recording";
   const std::int64_t cpus = std::clamp<std::int64_t>(std::thread::hardware_concurrency(), 1, kMostThreads);
   const std::int64_t records = meta_integer(meta::kLastSeq).value_or(cpus * kRecordsOfAThread);
@@ -110,7 +111,7 @@ Status TraceData::load_all(Database& database, const Watch& watch) {
 }
 
 Status TraceData::check_sums() const {
-  // Each part was checked by itself; of these, the analysis adds up all rows.
+  // Each part was checked alone, but the analysis adds up the rows of all parts.
   const auto is_too_much = [](const auto& rows) {
     std::int64_t total = 0;
     for (const auto& row : rows) {
@@ -128,7 +129,7 @@ Status TraceData::load_meta(Database& database) {
   return read_rows(database, "SELECT key, value, typeof(value), value FROM meta", [&](Cursor& in) {
     const std::string key(in.text());
     MetaValue value;
-    // Lines and their fields, each of which is escaped where it is read.
+    // Consists of lines with fields. Each field is escaped when it is read.
     value.text = key == meta::kOrigins ? in.text() : printable(in.text());
     value.is_integer = in.text() == "integer";
     if (value.is_integer) value.integer = in.meta_integer();

@@ -1,4 +1,4 @@
-// How far long work is, and whether it should stop.
+// Progress of long work, and a request to stop it.
 #pragma once
 
 #include <atomic>
@@ -9,11 +9,11 @@
 
 namespace dcmt::analyzer {
 
-/// Of whoever waits for long work. Neither part has to be there.
+/// Given by the code that waits for long work. Both members are optional.
 struct Watch {
-  /// Gets the share of the work that is done, 0 to 1, never less than before; called by the thread that began the work.
+  /// Receives the finished part of the work, 0 to 1, never decreasing. Called by the thread that began the work.
   std::function<void(double share)> progress;
-  /// True as soon as the work should stop; may be set by any thread and by a signal handler.
+  /// Set to true when the work should stop. Any thread or signal handler may set it.
   const std::atomic<bool>* stop = nullptr;
 
   void done(double share) const {
@@ -24,7 +24,7 @@ struct Watch {
   [[nodiscard]] Status check() const {
     return stopped() ? Status(ErrorCode::kStopped, "stopped before it was done.") : Status();
   }
-  /// For a part of the work, which takes it from one share to another.
+  /// A Watch for a part of the work that advances the progress from one share to another.
   [[nodiscard]] Watch part(double from, double to) const {
     if (!progress) return *this;
     return {[whole = progress, from, to](double share) { whole(from + share * (to - from)); }, stop};

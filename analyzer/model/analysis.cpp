@@ -14,7 +14,7 @@
 namespace dcmt::analyzer {
 namespace {
 
-/// The zero id where the CPU has no blocks.
+/// The zero id if the CPU has no blocks.
 StringId cpu_of(const TraceData& data) {
   for (const StringId device : devices_of(data)) {
     if (data.text(device) == "cpu") return device;
@@ -22,7 +22,7 @@ StringId cpu_of(const TraceData& data) {
   return {};
 }
 
-/// The device of a finding's storages: that of the first one whose block is known.
+/// The device of a finding's storages: of the first one whose block is in the trace.
 StringId device_of(const TraceData& data, const Finding& finding) {
   if (finding.waits) return finding.waits->device;
   if (finding.pools) return finding.pools->device;
@@ -35,7 +35,7 @@ StringId device_of(const TraceData& data, const Finding& finding) {
   return {};
 }
 
-/// Growth that nothing was found to hold is no finding: the next run of Python's collector may end it.
+/// Growth without a known holder is no finding: the next run of Python's collector may end it.
 std::vector<Remark> take_unheld(const TraceData& data, std::vector<Finding>& findings) {
   std::vector<Remark> remarks;
   for (const Finding& finding : findings) {
@@ -54,8 +54,8 @@ std::vector<Remark> take_unheld(const TraceData& data, std::vector<Finding>& fin
   return remarks;
 }
 
-/// What a finding about storages says already, with what holds them: torch's processes share storages that no allocator
-/// of torch's has.
+/// True if a finding about storages already reports this growth, with the holder. torch's processes can share storages
+/// that no allocator of torch has allocated.
 bool is_said_of_storages(const TraceData& data, const Finding& outside, const std::vector<Finding>& findings) {
   if (outside.outside->kind != "shared tensors") return false;
   return std::ranges::any_of(findings, [&](const Finding& each) {
@@ -66,9 +66,9 @@ bool is_said_of_storages(const TraceData& data, const Finding& outside, const st
   });
 }
 
-/// Puts findings in the order of a report, and numbers them.
+/// Sorts findings into the order of a report, and numbers them.
 void order_findings(Analysis& analysis) {
-  std::map<StringId, std::ptrdiff_t> before_end;  // the first device has most devices after it
+  std::map<StringId, std::ptrdiff_t> before_end;  // the first device has the most devices after it
   for (const DeviceAnalysis& device : analysis.devices) {
     before_end[device.device] = analysis.devices.data() + analysis.devices.size() - &device;
   }

@@ -1,4 +1,4 @@
-// Everything a report says about one trace, computed in one go.
+// Everything that a report says about one trace, computed together.
 #pragma once
 
 #include <string>
@@ -17,15 +17,15 @@
 
 namespace dcmt::analyzer {
 
-/// Parts point into the TraceData, which must outlive it.
+/// Parts point into the TraceData, which must outlive this object.
 struct Analysis {
   const TraceData* data = nullptr;
   PhaseIndex phases;
   Releases releases;
-  /// GPUs before the CPU, of several the one with the highest peak first. At least one: of a trace in which nothing was
-  /// allocated, one without a name.
+  /// GPUs before the CPU; of several GPUs the one with the highest peak first. Never empty: if the trace has no
+  /// allocation, there is one device without a name.
   std::vector<DeviceAnalysis> devices;
-  /// Out of memory first, then by device, most bytes dead at its peak, most byte·seconds.
+  /// Out-of-memory errors first, then by device, by bytes dead at its peak, by byte·seconds.
   std::vector<Finding> findings;
   std::vector<Remark> remarks;
   std::vector<StepSurvivors> survivors;
@@ -36,11 +36,11 @@ struct Analysis {
 };
 
 [[nodiscard]] Analysis analyze(const TraceData& data);
-/// Stops between its parts, then fails with kStopped.
+/// Can stop between its parts. Fails with kStopped then.
 [[nodiscard]] Expected<Analysis> analyze(const TraceData& data, const Watch& watch);
 
-/// Leaves of an analysis what is of one device, "cuda:1", or "cuda" for the first of several. Numbers of findings stay.
-/// kUsage if nothing was allocated there; `path` is for the message.
+/// Removes from an analysis what is not of one device: "cuda:1", or "cuda" for the first GPU. Findings keep their
+/// numbers. kUsage if nothing was allocated on the device; `path` is used in the message.
 [[nodiscard]] Status keep_device(Analysis& analysis, const std::string& path, std::string_view name);
 
 }  // namespace dcmt::analyzer

@@ -31,8 +31,8 @@ struct CurveRow {
   Moment highest_at;
   Bytes last;
 
-  TimeNs after_start;                          ///< its begin
-  double lowest_share = 0, highest_share = 0;  ///< of the device's peak; 0 at the least
+  TimeNs after_start;                          ///< begin of the row, from the start of the trace
+  double lowest_share = 0, highest_share = 0;  ///< relative to the device's peak; at least 0
   bool has_peak = false;
 
   static constexpr std::string_view kShape = "curve_row";
@@ -50,7 +50,7 @@ struct CurveRow {
   }
 };
 
-/// Points into no trace.
+/// Does not point into a trace.
 struct CurveView {
   std::string path;
   std::int64_t rank = -1;

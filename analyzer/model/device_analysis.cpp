@@ -9,7 +9,7 @@
 namespace dcmt::analyzer {
 namespace {
 
-/// Storages that several items name count once.
+/// A storage that several items name counts once.
 Bytes alive_at(const TraceData& data, const Finding& finding, const Peak& peak) {
   std::set<BlockId> counted;
   Bytes bytes;
@@ -31,14 +31,14 @@ Bytes alive_at(const TraceData& data, const Finding& finding, const Peak& peak) 
 
 using Gaps = std::span<const Gap>;
 
-/// True if one of `gaps`, which are of one block, in order and apart, is open at some time of `gap`.
+/// True if `gap` overlaps one of `gaps`, which are of one block, in order and disjoint.
 bool overlap(Gaps gaps, const Gap& gap) {
   const auto open =
       std::ranges::partition_point(gaps, [&](const Gap& before) { return before.to.valid() && before.to <= gap.from; });
   return open != gaps.end() && (!gap.to.valid() || open->from < gap.to);
 }
 
-/// The gaps of several findings, and which of them are of one block at one time.
+/// The gaps of several findings. Finds those that are of one block at the same time.
 class GapsOfFindings {
  public:
   explicit GapsOfFindings(std::vector<std::vector<Gap>> gaps) : gaps_(std::move(gaps)) {
@@ -55,7 +55,7 @@ class GapsOfFindings {
 
   [[nodiscard]] const std::vector<Gap>& of(std::size_t finding) const { return gaps_[finding]; }
 
-  /// Without those in which another finding keeps the block too: the block stays as long as that one is not fixed.
+  /// Without gaps in which another finding keeps the block, too: the block stays until that one is fixed.
   [[nodiscard]] std::vector<Gap> alone(std::size_t finding) const {
     std::vector<Gap> alone;
     for (const Gap& gap : gaps_[finding]) {
@@ -67,11 +67,11 @@ class GapsOfFindings {
     return alone;
   }
 
-  /// Those of all findings, each block's once.
+  /// The gaps of all findings; each block counts once.
   [[nodiscard]] std::vector<Gap> together() const {
     std::vector<Gap> together;
     for (const auto& [block, gaps] : by_block_) {
-      // Where findings differ, the block is needed until the last of them can let go of it.
+      // The block is needed until the last of these findings no longer keeps it.
       const auto longest =
           std::ranges::max_element(gaps, {}, [](const auto& each) { return each.second.front().from; });
       together.insert(together.end(), longest->second.begin(), longest->second.end());
@@ -79,7 +79,7 @@ class GapsOfFindings {
     return together;
   }
 
-  /// Those of some findings, each block's once, without those in which another finding keeps the block too.
+  /// The gaps of the fixed findings; each block counts once. Without gaps in which another finding keeps the block.
   [[nodiscard]] std::vector<Gap> without(const std::vector<bool>& fixed) const {
     std::vector<Gap> without;
     for (const auto& [block, gaps] : by_block_) {
@@ -117,12 +117,11 @@ class GapsOfFindings {
   }
 
  private:
-  std::vector<std::vector<Gap>> gaps_;  ///< by finding, of a block in order and apart
+  std::vector<std::vector<Gap>> gaps_;  ///< by finding; those of a block are in order and disjoint
   std::map<const Block*, std::vector<std::pair<std::size_t, Gaps>>> by_block_;
 };
 
-/// What grows besides what releases have left: `gaps` are those of all findings of the device, `growth` those of its
-/// growth.
+/// Adds the prediction without growth. `gaps`: of all findings of the device; `growth`: of its growth.
 void add_growth(const TraceData& data, const Releases& releases, const std::vector<Gap>& gaps,
                 std::vector<std::vector<Gap>> growth, DeviceAnalysis& device) {
   WhatIf& what_if = device.what_if;
@@ -170,7 +169,7 @@ std::vector<Gap> gaps_without(const TraceData& data, const DeviceAnalysis& devic
   std::vector<std::vector<Gap>> all(findings.size());
   std::vector<bool> are_fixed(findings.size());
   for (std::size_t i = 0; i < findings.size(); ++i) {
-    // An out-of-memory error points at storages that have findings of their own.
+    // Storages that an out-of-memory error refers to have findings of their own.
     if (findings[i].device != device.device || !findings[i].out_of_memory.empty()) continue;
     all[i] = gaps_of_finding(data, findings[i]);
     are_fixed[i] = std::ranges::find(fixed, findings[i].number) != fixed.end();
@@ -202,7 +201,7 @@ void add_what_if(const TraceData& data, const Releases& releases, DeviceAnalysis
   const GapsOfFindings gaps(std::move(all));
   for (std::size_t i = 0; i < findings.size(); ++i) {
     Finding& finding = findings[i];
-    // An out-of-memory error points at storages that have findings of their own.
+    // Storages that an out-of-memory error refers to have findings of their own.
     if (finding.device != device.device || !finding.out_of_memory.empty()) continue;
     finding.alive_at_peak = alive_at(data, finding, peak);
     if (gaps.of(i).empty()) continue;

@@ -1,4 +1,4 @@
-// What a report says about one device: its peak, and the peak without the findings, each alone and all together.
+// The analysis of one device: its peak, and the peak without the findings, each alone and all together.
 #pragma once
 
 #include <cstdint>
@@ -22,35 +22,36 @@ struct SharedBytes {
   }
 };
 
-/// Parts point into the TraceData and the Releases, which must outlive it.
+/// Parts point into the TraceData and the Releases, which must outlive this object.
 struct DeviceAnalysis {
   StringId device;  ///< zero if nothing was allocated
   WhatIf what_if;   ///< without all findings together
   std::vector<StepPeak> steps;
   std::vector<SharedBytes> shared;  ///< at the measured peak, most bytes first
 
-  /// The step and phase of the peak, nullptr outside of all.
+  /// The step and phase of the peak; nullptr if it lies outside of all.
   const Step* peak_step = nullptr;
   const Mark* peak_phase = nullptr;
 };
 
-/// The peak of `device`, its steps and its prediction; `shared` stays empty.
+/// Computes the peak of `device`, its steps and its prediction. `shared` stays empty.
 [[nodiscard]] DeviceAnalysis analyze_device(const TraceData& data, const Releases& releases, const PhaseIndex& phases,
                                             StringId device);
 
-/// Fills what the findings of that device have to do with its peak: bytes dead and alive there, and the peak without
-/// each of them alone. Fills `device.shared`; where something grows, what the device's peak and its steps would be
-/// without that, too. Findings of other devices stay as they are.
+/// Fills the facts that relate the device's findings to its peak: bytes dead and alive there, and the peak without each
+/// finding alone. Fills `device.shared`. If something grows, updates the predicted peak and steps of the device, too.
+/// Findings of other devices are not changed.
 void add_what_if(const TraceData& data, const Releases& releases, DeviceAnalysis& device,
                  std::vector<Finding>& findings);
 
-/// The stretches in which a finding keeps blocks for nothing; empty where freeing them would not be right.
+/// The stretches in which a finding keeps blocks that nothing needs. Empty if freeing the blocks would break the
+/// program.
 [[nodiscard]] std::vector<Gap> gaps_of_finding(const TraceData& data, const Finding& finding);
 
-/// The blocks of its storages, by id.
+/// The blocks of a finding's storages, by id.
 [[nodiscard]] std::vector<const Block*> blocks_of(const TraceData& data, const Finding& finding);
 
-/// What the curve of a device would be without, were the findings with these numbers fixed: not what others keep, too.
+/// What the device's curve loses if the findings with these numbers are fixed. Blocks that other findings keep stay.
 [[nodiscard]] std::vector<Gap> gaps_without(const TraceData& data, const DeviceAnalysis& device,
                                             const std::vector<Finding>& findings,
                                             const std::vector<std::int64_t>& fixed);

@@ -21,7 +21,7 @@ std::optional<std::int32_t> stream_of(std::int32_t stream) {
   return stream != analyzer::kNoStream ? std::optional(stream) : std::nullopt;
 }
 
-/// True if the finding is of a release whose storage was held at the error.
+/// True if the finding is about a release whose storage was held at the error.
 bool points_at(const analyzer::Finding& finding, const analyzer::Finding& error) {
   return finding.number != error.number && std::ranges::any_of(finding.items, [&](const auto& item) {
            return item.row != nullptr &&

@@ -1,4 +1,4 @@
-// Findings about a device's allocator: memory that ran out, blocks that wait for streams, reserved memory nobody uses.
+// Findings about a device's allocator: memory that ran out, blocks that wait for streams, unused reserved memory.
 #pragma once
 
 #include <vector>
@@ -21,7 +21,7 @@ struct OutOfMemory {
 
   std::optional<std::string_view> phase;
   std::int64_t index = 0;  ///< among the errors of the trace, from 1
-  Bytes without_dead;      ///< allocated without what was released and still held
+  Bytes without_dead;      ///< allocated bytes without storages that were released and still held
 
   static constexpr std::string_view kShape = "out_of_memory";
   static void describe(auto&& field) {
@@ -44,10 +44,10 @@ struct OutOfMemory {
   }
 };
 
-/// What else is said of the first of several alike errors.
+/// Further facts about the first of several similar errors.
 struct OutOfMemoryStory {
-  std::optional<Groups> alive;         ///< by site; nullopt: not kept of that part of the run
-  std::vector<std::int64_t> findings;  ///< of the releases whose storages were held then
+  std::optional<Groups> alive;         ///< by site; nullopt: rows of that part of the run were not kept
+  std::vector<std::int64_t> findings;  ///< findings about releases whose storages were held at the error
   bool all_went_on = false;
 };
 
@@ -83,7 +83,7 @@ struct Waits {
   std::vector<WaitingSite> sites;
 
   std::optional<std::string_view> phase;
-  double waiting_share = 0;  ///< of what was active
+  double waiting_share = 0;  ///< part of the active bytes
 
   static constexpr std::string_view kShape = "waits";
   static void describe(auto&& field) {
@@ -138,9 +138,9 @@ struct Pools {
   std::vector<StreamPool> streams;
   std::vector<PoolSite> sites;
 
-  double idle_share = 0;         ///< of what was reserved
+  double idle_share = 0;         ///< part of the reserved bytes
   std::int64_t known = 0;        ///< blocks whose stream is known
-  bool only_steps_kept = false;  ///< of parts of the run there are no rows
+  bool only_steps_kept = false;  ///< parts of the run have no rows
 
   static constexpr std::string_view kShape = "pools";
   static void describe(auto&& field) {
@@ -159,7 +159,7 @@ struct Pools {
 };
 
 [[nodiscard]] std::vector<OutOfMemory> errors_of(const analyzer::Analysis& analysis, const analyzer::Finding& finding);
-/// nullopt if the finding is about something else.
+/// nullopt if the finding is not about out-of-memory errors.
 [[nodiscard]] std::optional<OutOfMemoryStory> story_of_errors(const analyzer::Analysis& analysis,
                                                               const analyzer::Finding& finding);
 [[nodiscard]] std::optional<Waits> waits_of(const analyzer::Analysis& analysis, const analyzer::Finding& finding);

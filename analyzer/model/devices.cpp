@@ -21,7 +21,7 @@ void add_findings(const Analysis& analysis, const DeviceAnalysis& device, Device
   }
 }
 
-/// What made the allocation that reached the peak.
+/// Adds the operator and site of the allocation that reached the peak.
 void add_place(const TraceData& data, const analyzer::Actor& birth, DevicePeak& peak) {
   if (const auto* op = analyzer::named_operator(data, birth.op)) peak.by_operator = data.text(op->name);
   if (birth.stack.valid()) peak.site = analyzer::describe_site(data, birth.stack);

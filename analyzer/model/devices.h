@@ -1,4 +1,4 @@
-// The peak of a device: what it consists of, and what it would be without the findings.
+// The peak of a device: its composition, and its predicted value without the findings.
 #pragma once
 
 #include <vector>
@@ -8,7 +8,7 @@
 
 namespace dcmt::model {
 
-/// The peak without one finding alone.
+/// The predicted peak if one finding alone is fixed.
 struct PeakWithout {
   std::int64_t finding = 0;
   Bytes peak;
@@ -26,12 +26,12 @@ struct DevicePeak {
   std::vector<std::int64_t> without_findings;
   std::vector<analyzer::SharedBytes> shared;
 
-  bool sums_only = false;  ///< rows of that step were not kept
+  bool sums_only = false;  ///< the rows of the peak's step were not kept
   std::optional<std::string_view> by_operator;
-  std::string site;                         ///< of the allocation that reached it; empty: not known
-  double needed_share = 0, dead_share = 0;  ///< of the peak
-  std::vector<std::int64_t> dead_findings;  ///< those that have dead bytes at the peak
-  std::vector<PeakWithout> alone;           ///< of `without_findings`
+  std::string site;                         ///< of the allocation that reached it; empty: unknown
+  double needed_share = 0, dead_share = 0;  ///< parts of the peak
+  std::vector<std::int64_t> dead_findings;  ///< findings that have dead bytes at the peak
+  std::vector<PeakWithout> alone;           ///< one for each of `without_findings`
 
   static constexpr std::string_view kShape = "device_peak";
   static void describe(auto&& field) {
@@ -56,7 +56,7 @@ struct DevicePeak {
   }
 };
 
-/// With what is alive there.
+/// A peak together with what is alive there.
 struct Peak : DevicePeak {
   std::optional<BlockId> block;
   Actor by;
@@ -77,7 +77,7 @@ struct Peak : DevicePeak {
 };
 
 [[nodiscard]] DevicePeak device_peak_of(const analyzer::Analysis& analysis, const analyzer::DeviceAnalysis& device);
-/// Of the device that a report begins with.
+/// The peak of the device that a report begins with.
 [[nodiscard]] Peak peak_of(const analyzer::Analysis& analysis);
 
 }  // namespace dcmt::model

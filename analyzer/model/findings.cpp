@@ -47,7 +47,7 @@ std::vector<std::string> origins_besides(const TraceData& data, const analyzer::
   return origins;
 }
 
-/// Of the device that the finding is on.
+/// The peak of the finding's device.
 Bytes peak_for(const Analysis& analysis, const analyzer::Finding& finding) {
   const auto of = std::ranges::find(analysis.devices, finding.device, &analyzer::DeviceAnalysis::device);
   return (of != analysis.devices.end() ? *of : analysis.main()).what_if.measured.bytes;

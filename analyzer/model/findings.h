@@ -1,4 +1,4 @@
-// Findings with all that is said of them.
+// Findings with all their details.
 #pragma once
 
 #include <vector>
@@ -11,7 +11,7 @@
 
 namespace dcmt::model {
 
-/// One storage of a finding, in one cycle of its parameter. What takes time to make is made when it is asked for.
+/// One storage of a finding, in one cycle of its parameter. Expensive members are computed when they are called.
 class FindingItem {
  public:
   FindingItem(const TraceData& data, const analyzer::FindingItem& item) : data_(&data), item_(&item) {}
@@ -46,7 +46,7 @@ class FindingItem {
     field("reads", &FindingItem::reads, "after the release");
   }
 
-  /// From its begin to the end of its bytes, or to the read of a storage that was released before.
+  /// From `since` to the end of the bytes, or to the read of a storage that was released before.
   [[nodiscard]] TimeNs lasted() const { return TimeNs(item_->until_ns.value - item_->since_ns.value); }
 
  private:
@@ -54,20 +54,20 @@ class FindingItem {
   const analyzer::FindingItem* item_;
 };
 
-/// Parameters of a finding that are of one graph.
+/// The parameters of a finding that belong to one graph.
 struct ParametersOfGraph {
   std::int64_t graph = 0;
   std::string graph_name;          ///< "FSDP2", "graph 0"
   std::vector<std::int64_t> keys;  ///< distinct, ascending
-  std::vector<std::string> names;  ///< of all of them; empty: not all have one
+  std::vector<std::string> names;  ///< names of all of them; empty: some have none
 
   friend bool operator==(const ParametersOfGraph&, const ParametersOfGraph&) = default;
 };
 
-/// How long those storages of a finding that went at last had lived past their release.
+/// How long the freed storages of a finding had lived past their release.
 struct HeldFor {
-  Gone gone;          ///< of the first of them
-  bool exact = true;  ///< false: there may have been more operators
+  Gone gone;          ///< the event that freed the first of them
+  bool exact = true;  ///< false: the number of operators is a lower bound
   std::int64_t least_operators = 0, most_operators = 0;
   TimeNs shortest, longest;
 };
@@ -106,12 +106,12 @@ struct Finding {
 
   std::vector<ParametersOfGraph> parameters;
   std::vector<std::int64_t> steps;           ///< distinct, ascending
-  std::vector<std::string> origins_besides;  ///< origins that are more than the name of what gathered
+  std::vector<std::string> origins_besides;  ///< origins that say more than the name of the gathering operator
   std::optional<double> alive_share;         ///< of the device's peak; nullopt: it is 0
-  bool only_tensor_cleared = false;          ///< of residual: at each release the storage kept its bytes
-  bool certain_where_inspected = false;      ///< of residual: each census explains all references
-  std::optional<HeldFor> held_for;           ///< of residual; nullopt: none went
-  std::int64_t not_freed = 0;                ///< items that are there to the end of the trace
+  bool only_tensor_cleared = false;          ///< for residual: every release left the storage's bytes
+  bool certain_where_inspected = false;      ///< for residual: every census explains all references
+  std::optional<HeldFor> held_for;           ///< for residual; nullopt: none was freed
+  std::int64_t not_freed = 0;                ///< items whose bytes exist to the end of the trace
   std::optional<OutOfMemoryStory> memory_ran_out;
 
   static constexpr std::string_view kShape = "finding";

@@ -1,4 +1,4 @@
-// A finding about storages that outlive their step: of memory that grows, or that a traceback keeps.
+// Findings about storages that outlive their step: memory that grows, or that a traceback keeps.
 #pragma once
 
 #include <optional>
@@ -72,7 +72,7 @@ struct Growth {
   }
 };
 
-/// Of memory that is not torch's.
+/// Growth of memory that is not torch's.
 struct OutsideGrowth {
   std::string_view kind;
   std::optional<std::string_view> holder, place, type, file;
@@ -97,9 +97,9 @@ struct OutsideGrowth {
   }
 };
 
-/// nullopt if the finding is about something else.
+/// nullopt if the finding is not about such memory.
 [[nodiscard]] std::optional<OutsideGrowth> outside_growth_of(const analyzer::Finding& finding);
-/// nullopt if the finding is about something else.
+/// nullopt if the finding is not about storages that outlive their step.
 [[nodiscard]] std::optional<Growth> growth_of(const TraceData& data, const analyzer::Finding& finding);
 
 }  // namespace dcmt::model

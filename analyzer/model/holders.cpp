@@ -48,7 +48,7 @@ std::vector<CountSum> sums_of(const std::vector<analyzer::Count>& counts) {
   return sums;
 }
 
-/// True if the holder's frame returned then: it stands at its return, or it has gone and its callers stand where they
+/// True if the holder's frame returned then: it stands at its return, or it is gone and its callers stand where they
 /// stood at the census.
 bool goes_at_return(const TraceData& data, const analyzer::Gone& gone, const analyzer::Holders& holders) {
   const analyzer::HolderPath& path = holders.paths.front();

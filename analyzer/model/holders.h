@@ -1,4 +1,4 @@
-// What a census found, with its texts.
+// The result of a census, with its texts.
 #pragma once
 
 #include <vector>
@@ -72,10 +72,10 @@ struct Count {
   }
 };
 
-/// The counts of one subject together.
+/// The sum of all counts of one kind of subject.
 struct CountSum {
   analyzer::Subject subject = analyzer::Subject::kStorage;
-  std::int64_t number = 0;  ///< of counts
+  std::int64_t number = 0;  ///< number of counts
   std::int64_t count = 0, explained = 0, unexplained = 0;
 };
 
@@ -86,9 +86,9 @@ struct Holders {
   bool unstable = false, other_threads_unseen = false, sharing_lossy = false, certain = false;
   std::vector<HolderPath> paths;
   std::vector<Count> counts;
-  std::vector<CountSum> sums;  ///< of the subjects that were counted
-  std::int64_t tensors = 0;    ///< that share the storage
-  bool at_error = false;       ///< taken because memory ran out
+  std::vector<CountSum> sums;  ///< one for each kind of subject that was counted
+  std::int64_t tensors = 0;    ///< number of tensors that share the storage
+  bool at_error = false;       ///< the census was made because memory ran out
 
   static constexpr std::string_view kShape = "holders";
   static void describe(auto&& field) {
@@ -105,10 +105,10 @@ struct Holders {
 };
 
 [[nodiscard]] Holders holders_of(const TraceData& data, const analyzer::Holders& holders);
-/// nullopt for nullptr.
+/// nullopt if `holders` is nullptr.
 [[nodiscard]] std::optional<Holders> holders_of(const TraceData& data, const analyzer::Holders* holders);
 
-/// `holders`: of the storage, found at its release; nullptr: not known.
+/// `holders`: of the storage, found at its release; nullptr: unknown.
 [[nodiscard]] std::optional<Gone> gone_of(const TraceData& data, const analyzer::Maybe<analyzer::Gone>& gone,
                                           const analyzer::Holders* holders = nullptr);
 

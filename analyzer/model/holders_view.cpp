@@ -18,13 +18,13 @@ namespace {
 using analyzer::Analysis;
 using analyzer::Storage;
 
-/// What was asked for.
+/// The requested storages.
 struct Asked {
   std::string name;
   std::vector<const Storage*> storages;
 };
 
-/// Nothing unless all of the text is a number.
+/// nullopt unless the whole text is a number.
 std::optional<std::int64_t> number_in(std::string_view text) {
   std::int64_t number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
@@ -53,13 +53,13 @@ std::optional<Asked> storage_of(const Analysis& analysis, std::int64_t number) {
   return Asked{"storage " + std::to_string(number), {storage}};
 }
 
-/// Whether "programs/train.py:17 main" is what a person calls "train.py:17".
+/// True if people may call "programs/train.py:17 main" "train.py:17".
 bool is_place(std::string_view site, std::string_view asked) {
   const std::string_view place = site.substr(0, site.rfind(' '));
   return place == asked || (place.ends_with(asked) && place[place.size() - asked.size() - 1] == '/');
 }
 
-/// Nothing where the program has no such place: a place whose storages are all gone, and were never read, is one.
+/// nullopt if the program has no such place. A place counts even if its storages are all gone and were never found.
 std::optional<Asked> place_of(const Analysis& analysis, const std::string& asked) {
   const TraceData& data = *analysis.data;
   std::map<StackId, bool> here;
@@ -103,7 +103,7 @@ std::optional<Asked> asked_for(const Analysis& analysis, const std::string& text
   return finding ? finding : storage_of(analysis, *number);
 }
 
-/// Readings by their numbers.
+/// Finds readings by their ids.
 class Readings {
  public:
   explicit Readings(const Analysis& analysis)
@@ -121,13 +121,13 @@ class Readings {
   std::int64_t start_;
 };
 
-/// What readings say of the storages, summed by path and by container.
+/// Sums over the storages that readings found, by path and by container.
 class Sums {
  public:
   Sums(const Analysis& analysis, bool several) : data_(*analysis.data), readings_(analysis), several_(several) {}
 
   void add(const Storage& storage) {
-    std::set<std::pair<std::string, bool>> counted;  // each path once, however many numbers it has
+    std::set<std::pair<std::string, bool>> counted;  // each path counts once, however many indexes it has
     for (const analyzer::OwnerPath& owner : data_.owners.paths_to(storage.id)) {
       const std::string_view text = data_.text(owner.path);
       std::string name = several_ ? analyzer::without_numbers(text) : std::string(text);

@@ -1,4 +1,4 @@
-// Who holds storages, as the memory was read: of one storage, of a finding, or of a place in the program.
+// Who holds storages, according to readings of the memory: of one storage, of a finding, or of a place in the program.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 namespace dcmt::model {
 
-/// When the memory was read.
+/// The time of a reading of the memory.
 struct Reading {
   std::int64_t number = 0;
   TimeNs after_start;
@@ -45,7 +45,7 @@ struct HoldingContainer {
   }
 };
 
-/// A path that readings found, from its first to its last.
+/// A path to storages, with the first and the last reading that found it.
 struct HoldingPath {
   std::string path;
   std::optional<std::string_view> place;
@@ -93,11 +93,11 @@ struct HoldersView {
   }
 };
 
-/// What to ask for: the storages that were alive when the memory was read last.
+/// Asks for all storages that were alive at the last reading of the memory.
 inline constexpr std::string_view kAllHolders = "all";
 
-/// @param asked  a finding's number, a storage's id, a place as "train.py:17", or kAllHolders; "finding:1" and
-/// "storage:1" where a number is both, and else means the finding
+/// @param asked  a finding's number, a storage's id, a place as "train.py:17", or kAllHolders. A number that is both
+/// means the finding; "finding:1" and "storage:1" are explicit.
 /// kUsage if there is no such thing.
 [[nodiscard]] Expected<HoldersView> holders_view(const std::string& path, const analyzer::Analysis& analysis,
                                                  const std::string& asked);

@@ -16,7 +16,7 @@ bool names_one_object(std::string_view path) {
   return path.find('<') == std::string_view::npos && path.find("…") == std::string_view::npos;
 }
 
-/// Whether a path may end before this letter of a longer one.
+/// True if a path may end before this character of a longer path.
 bool is_joint(char letter) { return letter == '.' || letter == '[' || letter == ' '; }
 
 bool same_reading(const OwnerPath& a, const OwnerPath& b) { return a.scan <= b.last_scan && b.scan <= a.last_scan; }
@@ -46,7 +46,7 @@ class HoldFinder {
   }
 
  private:
-  /// The path of the nearest holder on the way; nullptr: none, or it is not known which storage that is.
+  /// The path of the nearest holder on the way. nullptr: there is none, or its storage is not unique.
   const OwnerPath* holder_of(const OwnerPath& path) const {
     const std::string_view text = data_.text(path.path);
     for (std::size_t end = text.size(); end-- > 1;) {

@@ -1,4 +1,4 @@
-// Which storage holds which other one, as readings of the memory found it: the path to what is held leads through a
+// Which storage holds which other one, as readings of the memory found it: the path to the held storage leads through a
 // tensor of its holder. "main.history[0]" holds "main.history[0].grad_fn MulBackward0._saved_self".
 #pragma once
 
@@ -10,12 +10,13 @@ namespace dcmt::model {
 
 struct Hold {
   StorageId holder, held;
-  Sequence found;  ///< the last event before the reading that found it first
+  Sequence found;  ///< the last event before the first reading that found it
 };
 
-/// By holder, then by what it holds; each pair once. Of holders behind each other only the nearest one. A path that may
-/// be that of several objects ("state[<Parameter>]", "x.grad_fn … 3 nodes"), or is that of several storages, is no
-/// holder's: it does not say which of them is meant. Nor is one that a second reading has not confirmed.
+/// Ordered by holder, then by held storage; each pair once. In a chain of holders, only the nearest one counts. A path
+/// that may stand for several objects ("state[<Parameter>]", "x.grad_fn … 3 nodes"), or that leads to several storages,
+/// makes no holder: it does not say which of them is meant. A path that no second reading has confirmed makes none
+/// either.
 [[nodiscard]] std::vector<Hold> find_holds(const analyzer::TraceData& data);
 
 }  // namespace dcmt::model

@@ -1,4 +1,4 @@
-// What is alive at one moment, in groups and block by block.
+// What is alive at one point in time, in groups and block by block.
 #pragma once
 
 #include <vector>
@@ -33,7 +33,7 @@ struct LiveBlock {
 struct Group {
   std::string name;
   Bytes bytes;
-  double share = 0;  ///< of all groups
+  double share = 0;  ///< part of the bytes of all groups
   std::int64_t blocks = 0, storages = 0;
   std::optional<BlockId> largest_block;
   std::optional<StorageId> largest_storage;
@@ -57,23 +57,23 @@ struct Group {
 struct Groups {
   std::vector<Group> groups;
 
-  /// Of all from the one at `from` on.
+  /// The sum of all groups from index `from` on.
   [[nodiscard]] Bytes bytes_from(std::size_t from) const;
 };
 
-/// The blocks of a device that are alive right after a moment.
+/// The blocks of a device that are alive right after the event at `at`.
 class LiveSet {
  public:
   LiveSet() = default;
-  /// nullptr data: nothing.
+  /// With nullptr for data, the set is empty.
   LiveSet(const TraceData* data, const analyzer::PhaseIndex* phases, StringId device, Sequence at);
 
   [[nodiscard]] Bytes bytes() const;
   [[nodiscard]] Range<LiveBlock> blocks() const;
   [[nodiscard]] Groups by(analyzer::GroupBy by) const;
 
-  /// What it is for: the largest categories, at least a hundredth each. Empty where readings of the memory do not say
-  /// it of most bytes.
+  /// The bytes by category: the largest categories, each at least a hundredth. Empty if readings of the memory do not
+  /// say the category of most bytes.
   [[nodiscard]] std::vector<Group> composition() const;
 
   [[nodiscard]] std::vector<Group> by_site() const { return by(analyzer::GroupBy::kSite).groups; }

@@ -13,7 +13,7 @@ namespace {
 
 using analyzer::Resident;
 
-/// The number of the step that had ended last.
+/// The number of the last step that had ended.
 std::optional<std::int64_t> step_before(const std::vector<analyzer::Step>& steps, Sequence seq) {
   const auto after = std::ranges::partition_point(
       steps, [&](const analyzer::Step& step) { return step.to.valid() && step.to <= seq; });

@@ -1,4 +1,4 @@
-// What the process used besides torch: samples by step, and what their pages are mapped for.
+// The memory of the process besides torch's: samples by step, and the purposes of its mappings.
 #pragma once
 
 #include <cstdint>
@@ -12,14 +12,14 @@
 
 namespace dcmt::model {
 
-/// What of the process's memory is mapped for one purpose.
+/// The memory of the process that is mapped for one purpose.
 struct MemoryClass {
   std::string name;
   Bytes bytes, torch, size, before;
   std::int64_t mappings = 0;
   std::optional<std::string> largest;
 
-  /// What is neither torch's nor named otherwise.
+  /// Memory that is not torch's.
   [[nodiscard]] Bytes outside() const { return Bytes(bytes.value - torch.value); }
 
   static constexpr std::string_view kShape = "memory_class";
@@ -37,7 +37,7 @@ struct MemoryClass {
   }
 };
 
-/// The process at the end of a step.
+/// The memory of the process at the end of a step.
 struct MemoryOfStep {
   std::optional<std::int64_t> step;
   TimeNs ns;
@@ -57,7 +57,7 @@ struct MemoryOfStep {
   }
 };
 
-/// Arrays of numpy that something held at the latest reading of the memory.
+/// Numpy arrays with a holder at the latest reading of the memory.
 struct HeldArrays {
   std::string_view holder;
   std::optional<std::string_view> place, type;

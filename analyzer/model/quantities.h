@@ -1,4 +1,4 @@
-// Numbers as a person reads them.
+// Numbers in a readable form.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@ namespace dcmt::model {
 [[nodiscard]] std::string grouped(std::int64_t number);
 /// "12,589,056 B".
 [[nodiscard]] std::string exact_bytes(std::int64_t bytes);
-/// "12.0 MiB"; below 1 KiB exact.
+/// "12.0 MiB"; exact below 1 KiB.
 [[nodiscard]] std::string rounded_bytes(std::int64_t bytes);
 /// "1 release", "12 releases".
 [[nodiscard]] std::string counted(std::int64_t number, std::string_view singular, std::string_view plural = {});

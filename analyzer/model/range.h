@@ -1,4 +1,4 @@
-// A long table of the model: its rows are made one by one, as they are read.
+// A long table of the model. Each row is made when it is read.
 #pragma once
 
 #include <cstddef>
@@ -8,8 +8,8 @@
 
 namespace dcmt::model {
 
-/// Thread-safety: that of the function that makes the rows. Those of the model read const data, so any number of
-/// threads may read.
+/// Thread-safety: that of the function that makes the rows. The rows of the model are made of const data, so any number
+/// of threads may read them.
 template <class Row>
 class Range {
  public:

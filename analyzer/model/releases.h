@@ -25,15 +25,15 @@ struct LastTouch {
   }
 };
 
-/// When the bytes of a release went.
+/// When the bytes of a release were freed.
 enum class GoneWhen {
-  kNotAsked,     ///< the release was not to free them
-  kAtOnce,       ///< with the release
-  kLater,        ///< after it
-  kNotToTheEnd,  ///< they are there to the end of the trace
+  kNotAsked,     ///< the release was not meant to free them
+  kAtOnce,       ///< during the release
+  kLater,        ///< after the release
+  kNotToTheEnd,  ///< not before the end of the trace
 };
 
-/// A release. What takes time to make is made when it is asked for.
+/// A release. Expensive members are computed when they are called.
 class Release {
  public:
   Release(const TraceData& data, const analyzer::ReleaseRow& row) : data_(&data), row_(&row) {}
@@ -107,11 +107,11 @@ class Release {
     field("holders", &Release::holders, "null: no census was taken");
   }
 
-  /// For text.
+  /// Only for text output.
   [[nodiscard]] std::string_view operator_name() const { return data_->text(row_->mark->name); }
   [[nodiscard]] std::string graph_name() const;
   [[nodiscard]] GoneWhen gone_when() const;
-  /// From the release to the end of the bytes.
+  /// The time from the release to the end of the bytes.
   [[nodiscard]] TimeNs held() const { return TimeNs(row_->gone->ns().value - row_->at_ns().value); }
 
  private:
@@ -132,7 +132,7 @@ struct Countdown {
   }
 };
 
-/// From a gather of a parameter to its next one.
+/// The cycle of a parameter: from one gather to the next.
 struct Cycle {
   analyzer::Key key;
   std::int64_t cycle = 0;
@@ -152,7 +152,7 @@ struct Cycle {
   }
 };
 
-/// How many releases have which verdict. Without releases that no gather preceded it has a shape of its own.
+/// The number of releases by verdict. The derived types give it a shape.
 struct VerdictCounts {
   std::int64_t freed = 0, late = 0, never = 0, early = 0, counted = 0, persistent = 0, no_gather = 0, shared = 0;
   std::int64_t recycled = 0, untracked = 0, unknown = 0;
@@ -186,7 +186,7 @@ struct Totals : VerdictCounts {
   }
 };
 
-/// What became of the releases that a report judges: final, of parameters that are not persistent, after a gather.
+/// Results of the releases that a report judges: final releases of parameters that are not persistent, after a gather.
 struct FinalReleases {
   std::int64_t total = 0, freed = 0, recycled = 0, not_known = 0;
 };

@@ -13,20 +13,20 @@
 
 namespace dcmt::model {
 
-/// The numbers of the first sentences, of what is about the training.
+/// The numbers in the first sentences of a report. They count what is about the training.
 struct Summary {
   std::int64_t errors = 0,
                errors_in_vain = 0;  ///< out of memory; of them, those that freeing the dead would have saved
   std::int64_t residual = 0;        ///< releases that left bytes
-  std::int64_t read_early = 0, never_released = 0;  ///< parameters
-  Bytes growth_per_step;                            ///< of all that grows, what several findings have counted once
+  std::int64_t read_early = 0, never_released = 0;  ///< numbers of parameters
+  Bytes growth_per_step;                            ///< sum over everything that grows; shared growth is counted once
   std::int64_t trials = 0;                          ///< findings that are not about the training
   bool only_trials = false;
-  std::vector<std::string> trial_origins;  ///< of those
+  std::vector<std::string> trial_origins;  ///< the origins of these findings
 };
 
-/// What must agree for a rank to be called equal to another: the peaks and their parts, the releases and the findings,
-/// not addresses and times. Points into no trace.
+/// What must be equal for two ranks to be called equal: the peaks and their parts, the releases and the findings, but
+/// not addresses and times. Does not point into a trace.
 struct Essence {
   struct OfFinding {
     std::string rule;
@@ -63,7 +63,7 @@ struct Report {
   Summary summary;
   FinalReleases final_releases;
   std::optional<Outliving> outliving;
-  std::int64_t not_followed = 0;  ///< releases, because there was no room or their gather was missed
+  std::int64_t not_followed = 0;  ///< releases that were not tracked: no space for the storage, or no gather observed
 
   static constexpr std::string_view kShape = "report";
   static void describe(auto&& field) {
@@ -81,11 +81,11 @@ struct Report {
   }
 
   [[nodiscard]] Essence essence() const;
-  /// There is a finding about the training.
+  /// True if there is a finding about the training.
   [[nodiscard]] bool found() const { return static_cast<std::int64_t>(findings.size()) > summary.trials; }
 };
 
-/// `path`: as it is printed.
+/// `path`: as messages print it.
 [[nodiscard]] Report report_of(const std::string& path, const analyzer::Analysis& analysis);
 
 }  // namespace dcmt::model

@@ -11,7 +11,7 @@
 namespace dcmt::analyzer {
 namespace {
 
-/// Diagnostics that differ in an address only are alike.
+/// Diagnostics that differ only in addresses count as equal.
 std::string without_addresses(std::string_view text) {
   std::string rest;
   for (std::size_t at = 0; at < text.size();) {
@@ -25,7 +25,7 @@ std::string without_addresses(std::string_view text) {
   return rest;
 }
 
-/// Of the limit, what a group uses that has reached it: the kernel frees some of the page cache before it kills.
+/// The usage, relative to the limit, from which a group has reached it: the kernel frees page cache before it kills.
 constexpr double kReached = 0.95;
 
 std::optional<GroupKill> group_kill_of(const TraceData& data, const RunFacts& facts) {

@@ -1,4 +1,4 @@
-// How much of the run is in the trace: the facts that stand below every report.
+// How much of the run is in the trace: the facts at the end of every report.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,7 @@ struct LossFact {
 };
 
 struct DiagnosticFact {
-  std::string code, text;  ///< text: of the first
+  std::string code, text;  ///< `text`: of the first one
   std::int64_t count = 0;
 
   static constexpr std::string_view kShape = "diagnostic";
@@ -48,12 +48,12 @@ struct KeptFact {
   }
 };
 
-/// A program that the kernel killed because the memory of its control group had reached the limit.
+/// The kernel killed the program because the memory of its control group had reached the limit.
 struct GroupKill {
   Bytes limit;
   bool seen = false;  ///< the kernel counts it; else the recorder was killed, too, with the group near its limit
   std::optional<Bytes> used;            ///< by the group, at the last sample
-  std::optional<Bytes> process, torch;  ///< of the process itself then
+  std::optional<Bytes> process, torch;  ///< of the process itself, at the last sample
 
   static constexpr std::string_view kShape = "group_kill";
   static void describe(auto&& field) {
@@ -67,26 +67,26 @@ struct GroupKill {
 };
 
 struct RunFacts {
-  std::string state;  ///< 'recording', 'finished', 'recovered'; empty if the trace does not say
+  std::string state;  ///< 'recording', 'finished', 'recovered'; empty: the trace does not say
   std::string command, exit, torch, python, detail, tool_version;
   std::int64_t pid = 0, rank = -1, world_size = -1;
-  std::int64_t steps = 0;       ///< that ended
-  std::int64_t steps_kept = 0;  ///< of those: their rows are in the trace, not their sums alone
-  std::vector<KeptFact> kept;   ///< by reason, in the order of Kept
-  std::int64_t final_releases = 0, residual_releases = 0;  ///< of the whole run, by the recorder's count
+  std::int64_t steps = 0;                                  ///< that ended
+  std::int64_t steps_kept = 0;                             ///< steps whose rows are in the trace, not only their sums
+  std::vector<KeptFact> kept;                              ///< by reason, in the order of Kept
+  std::int64_t final_releases = 0, residual_releases = 0;  ///< of the whole run, as the recorder counted
   std::optional<std::int64_t> records;
   std::int64_t lost = 0;
   std::vector<LossFact> losses;               ///< by reason
-  std::optional<std::int64_t> sequence_gaps;  ///< records that the total order has and the trace has not
-  std::int64_t releases_with_bytes = 0;       ///< final, not persistent, bytes left right after
-  std::int64_t censuses = 0;                  ///< of those releases
+  std::optional<std::int64_t> sequence_gaps;  ///< records that have a sequence number but are not in the trace
+  std::int64_t releases_with_bytes = 0;       ///< final, not persistent, with bytes right after the release
+  std::int64_t censuses = 0;                  ///< of these releases
   std::int64_t unexplained = 0;               ///< over all censuses
-  std::vector<DiagnosticFact> diagnostics;    ///< those that differ in addresses only together
+  std::vector<DiagnosticFact> diagnostics;    ///< diagnostics that differ only in addresses are counted together
   std::optional<double> seconds;              ///< from start to the last record
-  std::optional<double> recorder_cores;       ///< the recorder's processor time by that
-  std::optional<GroupKill> group_kill;  ///< by signal 9, and the kernel counts a kill in the group since the start
+  std::optional<double> recorder_cores;       ///< processor time of the recorder per second
+  std::optional<GroupKill> group_kill;        ///< set after signal 9 if the kernel counted a kill in the group
 
-  /// Made of a memory snapshot of torch, which has blocks and nothing of holders, reads and releases.
+  /// True if the trace was made of a memory snapshot of torch, which has blocks, but no holders, reads and releases.
   [[nodiscard]] bool of_snapshot() const { return detail == kSnapshotDetail; }
 
   static constexpr std::string_view kShape = "facts";

@@ -1,4 +1,4 @@
-// What autograd nodes had saved for backward, as readings of the memory found it.
+// What autograd nodes had saved for backward, according to readings of the memory.
 #pragma once
 
 #include <cstdint>
@@ -49,8 +49,8 @@ struct SavedView {
   }
 };
 
-/// Of what was alive at the point in time that `at` names (analyzer::find_point), on all devices. kUsage if there is
-/// none.
+/// Covers what was alive on all devices at the point that `at` names (analyzer::find_point). kUsage if there is no such
+/// point.
 [[nodiscard]] Expected<SavedView> saved_view(const std::string& path, const analyzer::Analysis& analysis,
                                              const std::string& at);
 

@@ -1,5 +1,5 @@
-// What `snapshot` may say: who holds the memory of a program, as one reading of it found, or of its core file. It is of
-// no trace, so whoever read the memory fills it.
+// The result of `snapshot`: who holds the memory of a program, according to one reading of the process or of its core
+// file. It belongs to no trace, so the reader of the memory fills it.
 #pragma once
 
 #include <cstdint>
@@ -45,9 +45,9 @@ struct SnapshotStorage {
   }
 };
 
-/// Storages that one place holds: "main.losses[*]". For text.
+/// Storages with one common holder: "main.losses[*]". Only for text output.
 struct SnapshotGroup {
-  std::string holder;  ///< with [*] for indexes; empty: none was found
+  std::string holder;  ///< with [*] in place of indexes; empty: no holder was found
   std::optional<std::string> role;
   bool confirmed = false;
   Bytes bytes;
@@ -55,7 +55,7 @@ struct SnapshotGroup {
   std::vector<std::string> also;  ///< other holders of its largest storage
 };
 
-/// What would go if one object did.
+/// What would be freed if one object were.
 struct SnapshotRetained {
   std::string path;
   std::string type;
@@ -77,7 +77,7 @@ struct SnapshotRetained {
 };
 
 struct Snapshot {
-  std::optional<std::int64_t> pid;  ///< this or `core`
+  std::optional<std::int64_t> pid;  ///< either this or `core`
   std::optional<std::string> core;
   std::string python, torch;
   Bytes smallest;
@@ -88,7 +88,7 @@ struct Snapshot {
   std::vector<SnapshotStorage> storages;
   std::vector<SnapshotRetained> retained;
 
-  std::vector<SnapshotGroup> groups;  ///< of these storages, most bytes first
+  std::vector<SnapshotGroup> groups;  ///< groups of `storages`, most bytes first
 
   static constexpr std::string_view kShape = "snapshot";
   static void describe(auto&& field) {
@@ -106,9 +106,9 @@ struct Snapshot {
     field("retained", &Snapshot::retained, "with --retained: the objects with which most goes, most bytes first");
   }
 
-  /// Of all storages.
+  /// The sum of all storages.
   [[nodiscard]] Bytes bytes() const;
-  /// Of those with a holder or a role.
+  /// The sum of the storages with a holder or a role.
   [[nodiscard]] Bytes bytes_explained() const;
 };
 

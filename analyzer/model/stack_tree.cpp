@@ -9,7 +9,7 @@
 namespace dcmt::model {
 namespace {
 
-/// Deeper stacks are those of a recursion.
+/// Deeper stacks come from a recursion.
 constexpr std::size_t kMostFrames = 48;
 
 struct Node {
@@ -30,7 +30,7 @@ StackTree tree_of(std::string name, Node node) {
   return tree;
 }
 
-/// Of a block whose stack has no frame that is shown.
+/// The name for a block whose stack has no frame to show.
 std::string name_without_frames(const LiveBlock& block) {
   if (block.owner) return std::string(*block.owner);
   return block.by.stack.empty() ? "(no Python frame)" : block.by.site;

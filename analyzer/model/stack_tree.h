@@ -1,4 +1,4 @@
-// What is alive by the stacks that allocated it: a tree of frames, the outermost first.
+// The bytes that are alive by the stacks that allocated them: a tree of frames, the outermost first.
 #pragma once
 
 #include <string>
@@ -9,14 +9,14 @@
 namespace dcmt::model {
 
 struct StackTree {
-  std::string name;  ///< "train.py:12 main"; of the root empty
-  Bytes bytes;       ///< of it and of all below
+  std::string name;  ///< "train.py:12 main"; empty for the root
+  Bytes bytes;       ///< of this frame and all frames below
   std::int64_t blocks = 0;
   std::vector<StackTree> inner;  ///< most bytes first
 };
 
-/// Blocks without a stack are below a frame that says who keeps them, where that is known. Frames of libraries are left
-/// out.
+/// Blocks without a stack lie below a frame that names who keeps them, if that is known. Frames of libraries are
+/// omitted.
 [[nodiscard]] StackTree stack_tree_of(const LiveSet& live);
 
 }  // namespace dcmt::model

@@ -65,7 +65,7 @@ std::vector<StoryEvent> events_of(const TraceData& data, const analyzer::Storage
   return events;
 }
 
-/// A path that a later reading confirmed counts once.
+/// A path that a later reading confirmed counts only once.
 std::vector<StoryOwner> owners_of(const TraceData& data, StorageId storage) {
   std::vector<StoryOwner> owners;
   for (const analyzer::OwnerPath& path : data.owners.paths_to(storage)) {

@@ -1,4 +1,4 @@
-// What outlives its step, with its places.
+// Storages that outlive their step, with their places.
 #pragma once
 
 #include <vector>
@@ -24,7 +24,7 @@ struct SurvivorSite {
   }
 };
 
-/// Storages that were born in a step and outlive it.
+/// Storages that were made in a step and outlive it.
 struct Survivors {
   std::int64_t step = 0;
   Moment end;
@@ -46,15 +46,15 @@ struct Survivors {
   }
 };
 
-/// What of the last step but one outlives the last one too.
+/// Storages of the last step but one that outlive the last step, too.
 struct Outliving {
   Bytes bytes;
-  std::int64_t storages = 0, born_in = 0, outlive = 0;  ///< the last two: numbers of steps
-  std::string site;                                     ///< of most of them
+  std::int64_t storages = 0, born_in = 0, outlive = 0;  ///< the last two are numbers of steps
+  std::string site;                                     ///< the site with the most bytes
 };
 
 [[nodiscard]] Range<Survivors> survivors_of(const TraceData& data, const std::vector<analyzer::StepSurvivors>& steps);
-/// nullopt if nothing does.
+/// nullopt if there are none.
 [[nodiscard]] std::optional<Outliving> outliving(const TraceData& data,
                                                  const std::vector<analyzer::StepSurvivors>& steps);
 

@@ -1,12 +1,12 @@
-// The small values of the report model: moments, frames, who did something, marks.
+// The small values of the report model: points in time, frames, actors, marks.
 //
-// The model is what a face may say of a trace: typed values, made by the analyzer alone. Faces choose what of it they
-// show and how it reads. A type of the model has a name (kShape) and lists its fields once, with their keys and what
-// they mean: describe(field) calls field(key, member, meaning) for each, in their order. A member is a data member or
-// a const function without parameters; a function makes its value when it is called. From these lists come the JSON
-// documents and the check of docs/json.md. Members that describe() leaves out are for text alone.
+// The model is what a front end can show of a trace: typed values that only the analyzer makes. Front ends choose which
+// of them they show, and in which form. A type of the model has a name (kShape) and lists its fields once, with their
+// keys and meanings: describe(field) calls field(key, member, meaning) for each field in order. A member is a data
+// member or a const function without parameters, which computes its value on each call. The JSON documents and the
+// check of docs/json.md are made from these lists. Members that describe() omits are only for text output.
 //
-// Everything in the model points into the TraceData and the Analysis that it was made of, which must outlive it.
+// Everything in the model points into the TraceData and the Analysis that it was made of. Both must outlive it.
 #pragma once
 
 #include <cstdint>
@@ -38,7 +38,7 @@ struct Moment {
 struct Frame {
   std::string_view file, function;
   std::int64_t line = 0;
-  bool library = false;  ///< nobody's mistake is there
+  bool library = false;  ///< of an installed library, not the user's code
 
   static constexpr std::string_view kShape = "frame";
   static void describe(auto&& field) {
@@ -48,7 +48,7 @@ struct Frame {
   }
 };
 
-/// Who did something.
+/// The originator of an event.
 struct Actor {
   std::optional<ThreadId> thread;
   std::optional<std::string_view> innermost_operator, outer_operator;
@@ -71,8 +71,8 @@ struct Mark {
   Moment at;
   Actor by;
   std::int64_t cycle = 0;
-  std::optional<std::int64_t> declared, remaining;  ///< uses
-  std::optional<Bytes> bytes;                       ///< of its storage then
+  std::optional<std::int64_t> declared, remaining;  ///< numbers of uses
+  std::optional<Bytes> bytes;                       ///< bytes of its storage at that time
 
   static constexpr std::string_view kShape = "mark";
   static void describe(auto&& field) {
@@ -87,7 +87,7 @@ struct Mark {
 struct Read : Mark {
   bool by_kernel = false;
   std::optional<std::int64_t> ordinal;
-  std::optional<std::string_view> backward;  ///< node of the backward that the operator ran in
+  std::optional<std::string_view> backward;  ///< the backward node in which the operator ran
 
   static constexpr std::string_view kShape = "read";
   static void describe(auto&& field) {
@@ -101,12 +101,12 @@ struct Read : Mark {
   }
 };
 
-/// When and by whom a storage's bytes went.
+/// When a storage's bytes were freed, and by whom.
 struct Gone {
   analyzer::GoneBy how = analyzer::GoneBy::kStorageEnd;
   Moment at;
   Actor by;
-  std::optional<std::string_view> at_return_of;  ///< the function that held it, where it went as that returned
+  std::optional<std::string_view> at_return_of;  ///< the function that held the storage, if its return freed it
 
   static constexpr std::string_view kShape = "gone";
   static void describe(auto&& field) {
@@ -116,7 +116,7 @@ struct Gone {
   }
 };
 
-/// An id that is zero where there is none.
+/// nullopt for a zero id.
 template <class Id>
 [[nodiscard]] std::optional<Id> given(Id id) {
   return id.valid() ? std::optional(id) : std::nullopt;
@@ -125,7 +125,7 @@ template <class Id>
 [[nodiscard]] std::optional<std::string_view> text_of(const TraceData& data, StringId id);
 [[nodiscard]] std::optional<std::int64_t> number_of(const analyzer::Step* step);
 [[nodiscard]] Moment begin_of(const analyzer::Span& span);
-/// nullopt if there is no such moment.
+/// nullopt if `seq` is zero.
 [[nodiscard]] std::optional<Moment> moment_of(Sequence seq, TimeNs ns);
 [[nodiscard]] std::optional<Moment> end_of(const analyzer::Span& span);
 [[nodiscard]] Actor actor_of(const TraceData& data, const analyzer::Actor& actor);

@@ -10,7 +10,7 @@ namespace {
 
 using analyzer::Analysis;
 
-/// The points in time before and after an interval without rows at which the trace has what is alive.
+/// The nearest points before and after an interval without rows at which the trace has what is alive.
 std::string nearest_windows(const TraceData& data, const analyzer::Interval& interval) {
   std::string before;
   for (const analyzer::Interval& other : data.intervals) {

@@ -1,4 +1,4 @@
-// What `show` may say of one trace: its releases, what is alive, one storage.
+// What `show` can say about one trace: its releases, what is alive, one storage.
 #pragma once
 
 #include <string>
@@ -18,7 +18,7 @@ struct ReleasesView {
   Range<Release> releases;
   Range<Cycle> cycles;
 
-  std::int64_t persistent_cycles = 0, open_cycles = 0;  ///< open: without a final release, and not persistent
+  std::int64_t persistent_cycles = 0, open_cycles = 0;  ///< open: not persistent, and without a final release
 
   static constexpr std::string_view kShape = "show releases";
   static void describe(auto&& field) {
@@ -49,7 +49,7 @@ struct LiveView {
   std::int64_t rank = -1;
   std::optional<std::string_view> device;
   Sequence at_seq;
-  std::string at;  ///< what names this point in time: "peak", "step:3"
+  std::string at;  ///< the name of this point in time: "peak", "step:3"
   LiveSet live;
 
   std::optional<std::int64_t> step;
@@ -107,7 +107,7 @@ struct StoryTensor {
   }
 };
 
-/// Who holds a storage, as the memory was read.
+/// A holder of a storage, according to readings of the memory.
 struct StoryOwner {
   std::string_view path;
   std::optional<std::string_view> place;
@@ -122,7 +122,7 @@ struct StoryOwner {
   }
 };
 
-/// What happened to a storage.
+/// An event in the life of a storage.
 struct StoryEvent {
   enum class What { kFirstSeen, kBorn, kMark, kLastReference, kBlockAllocated, kBlockFreed };
 
@@ -130,11 +130,11 @@ struct StoryEvent {
   Moment at;
   TimeNs after_start;
   Actor by;
-  // Of a mark:
+  // Only for marks:
   analyzer::MarkKind kind = analyzer::MarkKind::kOther;
   std::string_view name;  ///< of the operator, the kernel or the mark
   std::optional<analyzer::Key> key;
-  std::string graph_name;  ///< of the key, where its graph is not 0
+  std::string graph_name;  ///< of the key, if its graph is not 0
   bool final = false, by_kernel = false;
   std::int64_t uses_left = 0;
   std::optional<Bytes> bytes, bytes_after;
@@ -157,11 +157,11 @@ struct StorageView {
   std::vector<StoryTensor> tensors;
   std::vector<Release> releases;
   std::vector<Holders> censuses;
-  std::vector<StoryOwner> owners;  ///< distinct ones
+  std::vector<StoryOwner> owners;  ///< without duplicates
 
   bool gathered = false;
   std::vector<StoryEvent> events;  ///< in order
-  std::optional<TimeNs> held_for;  ///< past its final release, where that freed nothing
+  std::optional<TimeNs> held_for;  ///< time past its final release, if that release freed nothing
 
   static constexpr std::string_view kShape = "show storage";
   static void describe(auto&& field) {
@@ -188,15 +188,15 @@ struct StorageView {
 
 [[nodiscard]] ReleasesView releases_view(const std::string& path, const analyzer::Analysis& analysis);
 [[nodiscard]] PeakView peak_view(const std::string& path, const analyzer::Analysis& analysis);
-/// The point in time that `at` names (analyzer::find_point). kUsage if there is none, or what was alive then was not
-/// kept.
+/// The point in time that `at` names (analyzer::find_point). kUsage if there is no such point, or if the rows of that
+/// part of the run were not kept.
 [[nodiscard]] Expected<Sequence> point_named(const std::string& path, const analyzer::Analysis& analysis,
                                              const std::string& at);
-/// What is alive at what `at` names. `any_device`: the report's first one, or the one that ran
-/// out of memory then. kUsage if there is none, or what was alive then was not kept.
+/// What is alive at the point that `at` names. `any_device`: the view is of the report's first device, or of the device
+/// that ran out of memory at that point. kUsage if there is no such point, or if its rows were not kept.
 [[nodiscard]] Expected<LiveView> live_view(const std::string& path, const analyzer::Analysis& analysis,
                                            const std::string& at, bool any_device);
-/// kUsage if there is no such storage.
+/// kUsage if the trace has no such storage.
 [[nodiscard]] Expected<StorageView> storage_view(const std::string& path, const analyzer::Analysis& analysis,
                                                  StorageId storage);
 

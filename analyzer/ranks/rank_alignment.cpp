@@ -15,7 +15,7 @@
 namespace dcmt::analyzer {
 namespace {
 
-/// Matched events that make one anchor: its offset is their median, so that a rank that was late once moves nothing.
+/// Number of matched events per anchor. Its offset is their median, so that one late rank has no effect.
 constexpr std::size_t kEventsPerAnchor = 15;
 
 using Moments = decltype(RankEvents::moments);
@@ -34,7 +34,7 @@ Moments moments_of(const TraceData& data) {
             [](const Operator* a, const Operator* b) { return a->span.from_seq < b->span.from_seq; });
   for (const Operator* op : collectives) {
     const Step* step = step_at(steps, op->span.from_seq);
-    // After the last step: a stretch of its own, above all numbers that steps have had so far.
+    // After the last step: a separate key above all step numbers.
     const std::int64_t number = step != nullptr ? step->number : std::numeric_limits<std::int64_t>::max();
     events[{number, std::string(data.text(op->name))}].push_back(op->span.to_ns);
   }

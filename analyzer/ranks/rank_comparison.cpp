@@ -14,7 +14,7 @@ namespace {
 
 bool took_part(const RankFacts& facts) { return facts.steps_ended > 0 || !facts.parameters.empty(); }
 
-/// Leaves the traces of one run's ranks, one each.
+/// Keeps one trace for each rank of the run.
 Status keep_ranks(RankComparison& result) {
   std::vector<RankFacts>& ranks = result.ranks;
   std::stable_sort(ranks.begin(), ranks.end(), [](const RankFacts& a, const RankFacts& b) {
@@ -48,7 +48,7 @@ Status keep_ranks(RankComparison& result) {
   return {};
 }
 
-/// WORLD_SIZE is a number of the environment: so many ranks are not listed one by one.
+/// WORLD_SIZE is a number from the environment: more ranks than this are not listed individually.
 constexpr std::int64_t kMostRanks = 100'000;
 
 Ranks missing_ranks(const RankComparison& result) {
@@ -94,8 +94,8 @@ std::vector<ResidualDifference> compare_residual(const std::vector<RankFacts>& r
   return differences;
 }
 
-/// The findings of all ranks, each once: in the order of ranks, those with a certain holder first, so that one without
-/// stands for all that it may be.
+/// The findings of all ranks, each once. In the order of ranks; findings with a certain holder come first, so that one
+/// without a holder stands for all that it may equal.
 std::vector<const RankFinding*> distinct_findings(const std::vector<RankFacts>& ranks) {
   std::vector<const RankFinding*> distinct;
   for (const bool with_holder : {true, false}) {

@@ -1,9 +1,9 @@
-// The traces of a run's ranks read together: what differs that should not.
+// Compares the traces of a run's ranks: finds differences that should not exist.
 //
-// Compared by step, among the ranks that have all rows of the step. Graph numbers that are addresses (DeepSpeed's), or
-// of which no rank has one in common with the others, are replaced by the order in which the rank first gathered from
-// its graphs. Parameters that a framework's functions name are the same where their names are, whatever number a rank
-// gave them. Memory, too, is compared, and findings.
+// The comparison goes step by step, among the ranks that have all rows of the step. Some graph numbers are addresses
+// (DeepSpeed's), or no other rank has them. Such numbers are replaced by the order in which the rank first gathered
+// from its graphs. Parameters that functions of a framework name are matched by their names, whatever their numbers.
+// Memory and findings are compared, too.
 #pragma once
 
 #include <cstddef>
@@ -18,14 +18,14 @@
 
 namespace dcmt::analyzer {
 
-/// The first gather at which the ranks part: from there on their collectives do not match, and a run may hang.
+/// The first gather at which the ranks differ. From there on their collectives do not match, and the run may hang.
 struct GatherDivergence {
   struct Branch {
     Ranks ranks;
-    std::optional<Key> key;  ///< nullopt: the step ended without a further gather
+    std::optional<Key> key;  ///< nullopt: the step ended without another gather
     GatherPlace place;       ///< on the first of these ranks
-    Sequence at;             ///< the same
-    std::vector<Key> next;   ///< what the first of them gathered after it in the step, a few
+    Sequence at;             ///< its sequence on the same rank
+    std::vector<Key> next;   ///< the next few gathers of that rank in the step
 
     static constexpr std::string_view kShape = "gather_branch";
     static void describe(auto&& field) {
@@ -43,10 +43,10 @@ struct GatherDivergence {
   };
 
   std::int64_t step = 0;
-  std::size_t position = 0;   ///< from 0, in the step
-  std::optional<Key> before;  ///< the last gather in common; nullopt: there is none in this step
+  std::size_t position = 0;   ///< index of the gather in the step, from 0
+  std::optional<Key> before;  ///< the last common gather; nullopt: the step has none
   std::vector<Branch> branches;
-  std::vector<std::int64_t> steps;  ///< all that differ, this one first
+  std::vector<std::int64_t> steps;  ///< all steps that differ, this one first
 
   static constexpr std::string_view kShape = "gather_divergence";
   static void describe(auto&& field) {
@@ -58,7 +58,7 @@ struct GatherDivergence {
   }
 };
 
-/// A parameter whose gathered bytes, declared uses or persistence are not the same on all ranks.
+/// A parameter whose gathered bytes, declared uses or persistence differ between ranks.
 struct ParameterDifference {
   struct Side {
     Ranks ranks;
@@ -77,7 +77,7 @@ struct ParameterDifference {
   };
 
   Key key;
-  std::int64_t step = 0;  ///< the first that differs
+  std::int64_t step = 0;  ///< the first step that differs
   std::vector<Side> sides;
 
   static constexpr std::string_view kShape = "parameter_difference";
@@ -88,12 +88,12 @@ struct ParameterDifference {
   }
 };
 
-/// What became of a parameter on a rank, over the whole run.
+/// The result of a parameter's releases on a rank, over the whole run.
 enum class Fate {
   kResidual,     ///< a final release left bytes
-  kFreed,        ///< finally released, and no release left bytes
-  kPersistent,   ///< kept on purpose
-  kNotReleased,  ///< gathered, without a final release
+  kFreed,        ///< released finally, and no release left bytes
+  kPersistent,   ///< kept on purpose by the framework
+  kNotReleased,  ///< gathered, but never finally released
   kNotGathered,
 };
 
@@ -102,7 +102,7 @@ struct ResidualDifference {
   struct Side {
     Ranks ranks;
     Fate fate = Fate::kNotGathered;
-    Bytes bytes;  ///< kResidual: that a release left, the most of these ranks
+    Bytes bytes;  ///< kResidual: bytes that a release left; the maximum of these ranks
     friend bool operator==(const Side&, const Side&) = default;
 
     static constexpr std::string_view kShape = "residual_side";
@@ -127,9 +127,9 @@ struct ResidualDifference {
   }
 };
 
-/// A finding that some ranks have and others not.
+/// A finding that some ranks have and others do not.
 struct FindingDifference {
-  std::string title, place;        ///< place: on the first rank that has it
+  std::string title, place;        ///< place: of the finding on the first rank that has it
   std::vector<BytesOfRanks> with;  ///< most bytes first
   Ranks without;
 
@@ -143,11 +143,11 @@ struct FindingDifference {
   }
 };
 
-/// How far ranks came: the last gather of their traces.
+/// How far ranks got: the last gather in their traces.
 struct LastGather {
   Ranks ranks;
-  std::optional<std::int64_t> step;  ///< nullopt: they gathered nothing
-  std::size_t position = 0;          ///< from 0, in the step
+  std::optional<std::int64_t> step;  ///< nullopt: these ranks gathered nothing
+  std::size_t position = 0;          ///< index in the step, from 0
   Key key;
 
   static constexpr std::string_view kShape = "last_gather";
@@ -162,7 +162,7 @@ struct LastGather {
   }
 };
 
-/// A rank's own numbers of the graphs that are known by their order.
+/// A rank's own numbers of the graphs that are matched by their order.
 struct RankGraphs {
   std::int64_t rank = 0;
   std::vector<std::int64_t> numbers;
@@ -175,7 +175,7 @@ struct RankGraphs {
   }
 };
 
-/// Of functions that gather.
+/// The mechanism behind a graph, for functions that gather.
 struct Mechanism {
   std::int64_t graph = 0;
   std::string name;
@@ -199,46 +199,46 @@ struct ParameterName {
 };
 
 struct RankComparison {
-  std::vector<RankFacts> ranks;       ///< by rank; graphs of keys as below
+  std::vector<RankFacts> ranks;       ///< by rank; their keys use the numbers below
   std::int64_t world_size = -1;       ///< -1: the traces do not say
-  Ranks missing;                      ///< ranks of the run without a trace
-  std::vector<std::string> left_out;  ///< traces of processes that are no rank, or took no part beside one that did
+  Ranks missing;                      ///< ranks of the run that have no trace
+  std::vector<std::string> left_out;  ///< traces without a rank, or without work beside another one of the rank
 
-  /// Numbers in keys that stand for the first, second, ... graph that a rank gathered from; empty: all numbers are
-  /// common.
+  /// Numbers in keys that stand for the first, second, ... graph that a rank gathered from. Empty: all numbers are
+  /// common to the ranks.
   std::vector<std::int64_t> graphs_by_order;
-  std::vector<std::vector<std::int64_t>> graphs;   ///< by rank, its own numbers of these; empty if there are none
-  std::map<std::int64_t, std::string> mechanisms;  ///< by graph, of all ranks: "FSDP2"
-  std::map<Key, std::string> names;                ///< of all ranks
-  std::size_t keys_without_graph = 0;  ///< of the residual comparison, left out: their graph has no gather with rows
+  std::vector<std::vector<std::int64_t>> graphs;   ///< by rank, its own numbers of these graphs; empty: none
+  std::map<std::int64_t, std::string> mechanisms;  ///< by graph, over all ranks: "FSDP2"
+  std::map<Key, std::string> names;                ///< over all ranks
+  std::size_t keys_without_graph = 0;  ///< left out of the residual comparison: their graph has no gather with rows
 
-  std::vector<std::int64_t> steps;  ///< compared: at least two ranks have all their rows
-  std::int64_t ended = 0;           ///< of these, how many some rank ended
-  Ranks lacking;                    ///< ranks that have not all of them
-  bool has_steps = false;           ///< false: no trace has one, and step 0 is the whole of them
+  std::vector<std::int64_t> steps;  ///< the compared steps: at least two ranks have all rows of them
+  std::int64_t ended = 0;           ///< compared steps that ended on some rank
+  Ranks lacking;                    ///< ranks that lack rows of some of these steps
+  bool has_steps = false;           ///< false: no trace has steps; step 0 stands for the whole trace
 
   std::optional<GatherDivergence> order;
   std::vector<ParameterDifference> parameters;  ///< by key
   std::vector<ResidualDifference> residual;     ///< by key
   std::vector<FindingDifference> findings;
   std::optional<MemoryDifference> memory;
-  std::vector<LastGather> ends;  ///< the farthest first; one: all ranks came equally far
+  std::vector<LastGather> ends;  ///< the farthest first; one entry: all ranks got equally far
 
   [[nodiscard]] bool differs() const {
     return order || memory || !parameters.empty() || !residual.empty() || !findings.empty();
   }
-  /// Some rank gathered a parameter.
+  /// True if some rank gathered a parameter.
   [[nodiscard]] bool gathered() const;
-  /// Ranks that lost records.
+  /// The ranks that lost records.
   [[nodiscard]] Ranks lossy() const;
-  /// Steps that some rank ended.
+  /// Number of steps that some rank ended.
   [[nodiscard]] std::int64_t steps_ended() const;
 
-  /// "graph 0"; "graph #1" where the ranks' own graph numbers have nothing in common; "FSDP2".
+  /// "graph 0"; "graph #1" if graphs are matched by their order; "FSDP2".
   [[nodiscard]] std::string graph_name(std::int64_t graph) const;
-  /// Empty if it has none.
+  /// Empty if the key has no name.
   [[nodiscard]] std::string key_name(const Key& key) const;
-  /// Empty unless all of the keys have names.
+  /// Empty unless all keys have names.
   [[nodiscard]] std::vector<std::string> key_names(std::int64_t graph, const std::vector<std::int64_t>& keys) const;
 
   [[nodiscard]] std::vector<RankGraphs> graph_list() const;
@@ -277,8 +277,8 @@ struct RankComparison {
   }
 };
 
-/// Fails with kNotComparable if the traces are not those of one run: no process has a rank, two of one rank took part,
-/// or world sizes differ.
+/// Fails with kNotComparable if the traces are not of one run: no process has a rank, two working processes have the
+/// same rank, or world sizes differ.
 [[nodiscard]] Expected<RankComparison> compare_ranks(std::vector<RankFacts> ranks);
 
 [[nodiscard]] std::string_view name_of(Fate fate);

@@ -26,7 +26,7 @@ std::map<Key, RankParameter> parameters_of(const Analysis& analysis) {
     ++parameter.residual;
     parameter.residual_bytes = std::max(parameter.residual_bytes, row.bytes_left());
   }
-  // What the recorder counted covers steps without rows too; the rows, a last release that was never settled.
+  // The recorder's counts cover steps without rows, too. The rows cover a last release that was never settled.
   for (const KeySum& sum : analysis.data->key_sums) {
     RankParameter& parameter = parameters[sum.key];
     parameter.gathers = std::max(parameter.gathers, sum.gathers);
@@ -39,7 +39,7 @@ std::map<Key, RankParameter> parameters_of(const Analysis& analysis) {
   return parameters;
 }
 
-/// What lies after the last step is left out: ranks end their traces at different places of the next one.
+/// Findings after the last step are left out: ranks end their traces at different points of the next step.
 std::vector<RankFinding> findings_of(const Analysis& analysis) {
   std::vector<RankFinding> findings;
   for (const Finding& finding : analysis.findings) {
@@ -69,7 +69,7 @@ std::vector<const Cycle*> in_order(const std::vector<Cycle>& cycles) {
   return ordered;
 }
 
-/// Gathers by step, in the steps that have their rows.
+/// Collects gathers by step, for steps that have their rows.
 class StepGathers {
  public:
   StepGathers(const Analysis& analysis, RankFacts& facts) : data_(*analysis.data), facts_(facts) {
@@ -81,7 +81,7 @@ class StepGathers {
       own.ended = step.to.valid();
       if (step.sums.valid()) without_rows_.insert(step.number);
     }
-    // The trace goes on after the last step: in the next one, as far as that came.
+    // The trace continues after the last step, in an incomplete step.
     const bool goes_on = steps.empty() || steps.back().to.valid();
     const Sequence last_end = goes_on && !steps.empty() ? steps.back().to : Sequence(0);
     tail_.ended = false;

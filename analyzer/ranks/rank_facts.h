@@ -1,5 +1,5 @@
-// What of one rank's trace is compared with those of other ranks: small, and with texts of its own, so that the traces
-// of many ranks are read one after the other and not held together.
+// The facts of one rank's trace that are compared with other ranks. They are small and own their texts, so that the
+// traces of many ranks can be read one after the other without keeping them in memory.
 #pragma once
 
 #include <cstdint>
@@ -20,8 +20,8 @@ struct RankPeak {
   Bytes bytes;
   Sequence at;
   TimeNs at_ns;
-  std::optional<std::int64_t> step;  ///< nullopt: outside of all
-  Bytes predicted;                   ///< with every residual storage freed at its release
+  std::optional<std::int64_t> step;  ///< nullopt: outside of all steps
+  Bytes predicted;                   ///< the peak if every residual storage were freed at its release
 
   static constexpr std::string_view kShape = "rank_peak";
   static void describe(auto&& field) {
@@ -34,40 +34,40 @@ struct RankPeak {
   }
 };
 
-/// A gather with the cycle that it begins.
+/// A gather, with facts of the cycle that it begins.
 struct RankGather {
   Key key;
   std::optional<Bytes> bytes;            ///< of the gathered storage
-  std::optional<std::int64_t> declared;  ///< uses, by the cycle's first release
-  std::optional<bool> persistent;        ///< nullopt: the cycle has no release that tells
+  std::optional<std::int64_t> declared;  ///< declared uses, from the cycle's first release
+  std::optional<bool> persistent;        ///< nullopt: no release of the cycle says it
   Sequence at;
-  std::uint32_t place = 0;  ///< in RankFacts::places
+  std::uint32_t place = 0;  ///< index in RankFacts::places
 };
 
-/// Operator and line of a gather.
+/// The operator and the line of a gather.
 struct GatherPlace {
   std::string operator_name, site;
 };
 
-/// The gathers of a step, in the order of the process.
+/// The gathers of a step, in order.
 struct RankStep {
-  std::optional<std::int64_t> number;  ///< nullopt: the trace has no step
+  std::optional<std::int64_t> number;  ///< nullopt: the trace has no steps
   bool ended = true;                   ///< false: the trace ends within it
   std::vector<RankGather> gathers;
 };
 
-/// A parameter over the whole run, steps of which only sums were kept included.
+/// The counts of a parameter over the whole run, including steps with sums only.
 struct RankParameter {
   std::int64_t gathers = 0, final_releases = 0;
-  std::int64_t residual = 0;  ///< of the final releases, those that left bytes
-  Bytes residual_bytes;       ///< that one of them left: the most that the trace's rows show, else the mean
+  std::int64_t residual = 0;  ///< final releases that left bytes
+  Bytes residual_bytes;       ///< bytes that one of them left: the maximum of the trace's rows, else the mean
   bool persistent = false;
 };
 
-/// A finding as other ranks may have it: `identity` says which of theirs is the same one.
+/// A finding in a form that other ranks may have, too: equal `identity` means the same finding.
 struct RankFinding {
   FindingIdentity identity;
-  std::string title, place;  ///< place: of the release, the gather, or what grows; empty where there is none
+  std::string title, place;  ///< place of the release, the gather, or the growth; empty: there is none
   Bytes bytes;
 };
 
@@ -75,22 +75,22 @@ struct RankFacts {
   std::string path;
   std::int64_t rank = -1, world_size = -1;
   std::vector<RankPeak> devices;  ///< GPUs first, then the highest peak
-  RankMemory memory;              ///< of the first of them
+  RankMemory memory;              ///< of the first device
   std::vector<RankFinding> findings;
   std::map<Key, RankParameter> parameters;
-  std::map<std::int64_t, std::string> mechanisms;  ///< by graph: of functions that gather, below 0
-  std::map<Key, std::string> names;                ///< of parameters that such functions name
-  std::vector<RankStep> steps;                     ///< those with all their rows, by number
-  std::optional<std::int64_t> first_step;          ///< its number; nullopt: the trace has none
+  std::map<std::int64_t, std::string> mechanisms;  ///< by graph; graphs of functions that gather are below 0
+  std::map<Key, std::string> names;                ///< of parameters that functions that gather name
+  std::vector<RankStep> steps;                     ///< steps with all their rows, by number
+  std::optional<std::int64_t> first_step;          ///< number of the first step; nullopt: the trace has none
   std::int64_t steps_ended = 0;
-  std::int64_t steps_left_out = 0;  ///< of `steps`: a summary has the last ones
-  std::int64_t lost = 0;            ///< records
+  std::int64_t steps_left_out = 0;  ///< number of `steps` left out: a summary has only the last ones
+  std::int64_t lost = 0;            ///< number of lost records
   std::vector<GatherPlace> places;
 
   [[nodiscard]] std::int64_t gathers() const;
   [[nodiscard]] std::int64_t final_releases() const;
   [[nodiscard]] std::int64_t residual_keys() const;
-  /// Of the residual parameters, each once.
+  /// The sum over the residual parameters; each counts once.
   [[nodiscard]] Bytes residual_bytes() const;
   [[nodiscard]] std::vector<Key> residual() const;
 

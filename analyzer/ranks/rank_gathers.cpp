@@ -10,7 +10,7 @@
 namespace dcmt::analyzer {
 namespace {
 
-/// Keys shown of what comes after a divergence.
+/// The number of keys shown after a divergence.
 constexpr std::size_t kNextKeys = 3;
 
 GatherDivergence::Branch branch_of(const StepOfRanks::Part& part, std::size_t position) {
@@ -27,8 +27,8 @@ GatherDivergence::Branch branch_of(const StepOfRanks::Part& part, std::size_t po
   return branch;
 }
 
-/// The first position at which the ranks gather different parameters. A trace that ends within the step says nothing of
-/// what would have come.
+/// The first position at which the ranks gather different parameters. A trace that ends within the step does not differ
+/// where it has no gathers any more.
 std::optional<GatherDivergence> divergence_in(const StepOfRanks& step) {
   std::size_t longest = 0;
   for (const StepOfRanks::Part& part : step.parts) longest = std::max(longest, part.step->gathers.size());
@@ -66,7 +66,7 @@ std::optional<GatherDivergence> divergence_in(const StepOfRanks& step) {
   return std::nullopt;
 }
 
-/// True if two of the sides contradict each other in a field that both have.
+/// True if two of the sides have different values of a field.
 template <class Field>
 bool contradict(const std::vector<ParameterDifference::Side>& sides, Field field) {
   const auto known =
@@ -97,7 +97,7 @@ std::vector<StepOfRanks> steps_in_common(const std::vector<RankFacts>& ranks) {
   std::map<std::int64_t, StepOfRanks> steps;
   for (const RankFacts& facts : ranks) {
     for (const RankStep& step : facts.steps) {
-      // A trace without a step is in the first one.
+      // A trace without steps counts as the first step.
       const std::int64_t number = step.number.value_or(first.value_or(0));
       steps[number].number = number;
       steps[number].parts.push_back({&facts, &step});
@@ -128,7 +128,7 @@ std::vector<ParameterDifference> compare_parameters(const std::vector<StepOfRank
   using Side = ParameterDifference::Side;
   std::map<Key, ParameterDifference> differences;
   for (const StepOfRanks& step : steps) {
-    // The n-th gather of a key on one rank with the n-th of it on the others.
+    // The n-th gather of a key on one rank is compared with the n-th on the others.
     std::map<std::pair<Key, std::size_t>, std::vector<Side>> sides_of;
     for (const auto& [facts, own] : step.parts) {
       std::map<Key, std::size_t> gathers;

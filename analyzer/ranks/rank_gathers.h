@@ -1,4 +1,4 @@
-// What ranks gather, step by step: in which order, with how many bytes and uses, and which gather comes last.
+// The gathers of ranks, step by step: their order, their bytes and uses, and the last one.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace dcmt::analyzer {
 
-/// A step on the ranks that have it.
+/// One step, with the ranks that have it.
 struct StepOfRanks {
   struct Part {
     const RankFacts* facts;
@@ -20,15 +20,15 @@ struct StepOfRanks {
   std::vector<Part> parts;
 };
 
-/// In order of steps, those that two ranks have at least.
+/// The steps that at least two ranks have, in order.
 [[nodiscard]] std::vector<StepOfRanks> steps_in_common(const std::vector<RankFacts>& ranks);
 
-/// Where the ranks first gather different parameters at one position, and all steps in which they do.
+/// The first position at which ranks gather different parameters, and all steps in which the order differs.
 [[nodiscard]] std::optional<GatherDivergence> compare_order(const std::vector<StepOfRanks>& steps);
 
 [[nodiscard]] std::vector<ParameterDifference> compare_parameters(const std::vector<StepOfRanks>& steps);
 
-/// The last gathers, the latest first.
+/// The last gathers of the ranks, the latest first.
 [[nodiscard]] std::vector<LastGather> compare_ends(const std::vector<RankFacts>& ranks);
 
 }  // namespace dcmt::analyzer

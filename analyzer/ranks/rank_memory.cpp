@@ -16,12 +16,12 @@ namespace {
 constexpr std::int64_t kNoticed = std::int64_t{1} << 20;
 constexpr std::int64_t kNoticedShare = 20;  // a twentieth
 constexpr std::size_t kMostPlaces = 5;
-constexpr std::int64_t kWorthALine = 10;  // a place that differs by a tenth of the one that differs most
+constexpr std::int64_t kWorthALine = 10;  // a place is shown if it differs by a tenth of the one that differs most
 
-/// Whether anyone cares about so many bytes, beside a highest peak: batches need not be equal on all ranks.
+/// True if the difference matters, relative to the highest peak: batches need not be equal on all ranks.
 bool noticed(std::int64_t bytes, Bytes highest) { return bytes >= kNoticed && bytes >= highest.value / kNoticedShare; }
 
-/// Heights by place while the blocks of a device begin and end.
+/// Bytes by place while the blocks of a device begin and end.
 class Places {
  public:
   explicit Places(const TraceData& data) : data_(data) {}
@@ -62,7 +62,7 @@ class Places {
   }
 
   void finish(RankMemory& memory) {
-    std::map<std::string, RankMemory::Place> by_name;  // a line may have several frames: other functions of one name
+    std::map<std::string, RankMemory::Place> by_name;  // a line may have several frames: of functions with one name
     for (auto& [site, height] : heights_) {
       if (height.at_peak.value == 0 && height.ends.empty()) continue;
       RankMemory::Place place{describe_frame(data_, site), height.at_peak, std::move(height.holder),
@@ -93,7 +93,7 @@ class Places {
   Bytes all_;
 };
 
-/// Ranks that have the same, most first.
+/// Groups ranks with the same value, the largest value first.
 template <class Side, class Value>
 std::vector<Side> sides_of(const std::vector<const RankMemory*>& ranks, const Value& value) {
   std::map<decltype(value(*ranks.front())), Ranks, std::greater<>> sides;
@@ -188,7 +188,7 @@ RankMemory rank_memory(const Analysis& analysis) {
   Places places(data);
   auto begin = data.blocks_by_begin.begin();
   auto end = data.blocks_by_end.begin();
-  const auto go_to = [&](Sequence to) {  // every event up to it
+  const auto go_to = [&](Sequence to) {  // processes all events up to `to`
     for (; begin != data.blocks_by_begin.end() && begin->first <= to; ++begin) {
       if (begin->second->device == device.device) places.add(*begin->second, 1);
     }
@@ -196,7 +196,7 @@ RankMemory rank_memory(const Analysis& analysis) {
       if (end->second->device == device.device) places.add(*end->second, -1);
     }
   };
-  bool at_peak = !peak.valid() || data.sums_only_at(peak) != nullptr;  // what was alive then is not known
+  bool at_peak = !peak.valid() || data.sums_only_at(peak) != nullptr;  // else what was alive then is unknown
   for (const Step& step : analysis.releases.steps) {
     if (!step.to.valid() || step.sums.valid()) continue;
     if (!at_peak && peak < step.to) {

@@ -1,4 +1,4 @@
-// What ranks of a run have allocated, beside each other: peaks, what they consist of, growth from step to step.
+// Compares the memory of a run's ranks: peaks, their composition, and growth from step to step.
 #pragma once
 
 #include <cstdint>
@@ -14,25 +14,25 @@ namespace dcmt::analyzer {
 /// Numbers of ranks, ascending.
 using Ranks = std::vector<std::int64_t>;
 
-/// One rank's memory on its first device, with texts of its own. Small: heights are kept where they change.
+/// The memory of one rank's first device, with its own texts. It is small: bytes are stored only where they change.
 struct RankMemory {
   struct Place {
-    std::string site;  ///< of allocations: "train.py:9 main"
+    std::string site;  ///< the place of allocations: "train.py:9 main"
     Bytes at_peak;
-    std::optional<std::string> holder;  ///< of most of these, as far as it was read
-    std::vector<std::pair<std::int64_t, Bytes>> at_ends;  ///< by step number: from its end on so many bytes
+    std::optional<std::string> holder;                    ///< the holder of most of these bytes, if it was read
+    std::vector<std::pair<std::int64_t, Bytes>> at_ends;  ///< by step number: the bytes from the end of that step on
   };
 
   std::int64_t rank = -1;
   Bytes peak;
-  std::vector<std::int64_t> steps;  ///< that ended and have all their rows
-  std::vector<Bytes> ends;          ///< allocated at the ends of these
+  std::vector<std::int64_t> steps;  ///< steps that ended and have all their rows
+  std::vector<Bytes> ends;          ///< allocated bytes at the ends of these steps
   std::vector<Place> places;        ///< by site
 };
 
 [[nodiscard]] RankMemory rank_memory(const Analysis& analysis);
 
-/// Ranks that have equally many bytes.
+/// Ranks that have the same number of bytes.
 struct BytesOfRanks {
   Ranks ranks;
   Bytes bytes;
@@ -47,7 +47,7 @@ struct BytesOfRanks {
 struct MemoryDifference {
   struct Growth {
     Ranks ranks;
-    std::int64_t bytes_a_step = 0;  ///< of the bytes allocated at the ends of steps; below 0: they shrink
+    std::int64_t bytes_a_step = 0;  ///< growth of the bytes at ends of steps; negative: they shrink
 
     static constexpr std::string_view kShape = "memory_growth";
     static void describe(auto&& field) {
@@ -58,7 +58,7 @@ struct MemoryDifference {
   struct Place {
     std::string site;
     std::vector<BytesOfRanks> sides;        ///< at the peaks, most bytes first
-    std::optional<std::string> holder;      ///< of most of it, on the first of the ranks that have most
+    std::optional<std::string> holder;      ///< the holder of most of it, on the first rank with the most bytes
     std::optional<std::int64_t> from_step;  ///< from its end on the ranks differ; nullopt: only within steps
 
     static constexpr std::string_view kShape = "memory_place";
@@ -72,9 +72,9 @@ struct MemoryDifference {
   };
 
   std::vector<BytesOfRanks> peaks;   ///< most bytes first
-  std::vector<Growth> growth;        ///< most first; empty: fewer than two steps are common to the ranks
-  std::int64_t first = 0, last = 0;  ///< these steps
-  std::vector<Place> places;         ///< the one that differs most first; a few
+  std::vector<Growth> growth;        ///< most first; empty: the ranks have fewer than two common steps
+  std::int64_t first = 0, last = 0;  ///< the first and the last common step
+  std::vector<Place> places;         ///< a few places, the largest difference first
 
   static constexpr std::string_view kShape = "memory_difference";
   static void describe(auto&& field) {
@@ -92,11 +92,11 @@ struct MemoryDifference {
   }
 };
 
-/// nullopt if the peaks differ by less than 1 MiB or a twentieth of the highest, and so does what the ranks gained from
-/// the first to the last step in common: batches need not be equal on all ranks.
+/// nullopt if the differences are small: below 1 MiB or a twentieth of the highest peak, for the peaks and for the
+/// growth from the first to the last common step. Batches need not be equal on all ranks.
 [[nodiscard]] std::optional<MemoryDifference> compare_memory(const std::vector<const RankMemory*>& ranks);
 
-/// The peaks; those that differ by less than that are one, as high as the highest of them.
+/// The peaks. Those with a small difference, in the same sense, are merged into the highest of them.
 [[nodiscard]] std::vector<BytesOfRanks> peaks_apart(const MemoryDifference& memory);
 
 }  // namespace dcmt::analyzer

@@ -9,10 +9,10 @@
 namespace dcmt::analyzer {
 namespace {
 
-/// Graphs below 0 are mechanisms whose functions gather: the ranks have them in common, and nothing else follows.
+/// Graphs below 0 are mechanisms with functions that gather. All ranks have them in common; they say nothing of others.
 bool is_mechanism(std::int64_t graph) { return graph < 0; }
 
-/// A parameter by its name: of equal names on one rank (two models), by their order too.
+/// A parameter by its name. Equal names on one rank (two models) are distinguished by their order.
 struct NamedKey {
   std::int64_t graph;
   std::string name;
@@ -20,7 +20,7 @@ struct NamedKey {
   friend auto operator<=>(const NamedKey&, const NamedKey&) = default;  // NOLINT(modernize-use-nullptr)
 };
 
-/// Numbers that nobody uses, in order. A trace may hold any number: the largest one plus 1 may not exist.
+/// Unused numbers, in order. A trace may contain any number: the largest one plus 1 may not exist.
 class UnusedNumbers {
  public:
   void use(std::int64_t number) { used_.insert(number); }
@@ -34,7 +34,7 @@ class UnusedNumbers {
   std::int64_t next_ = 0;
 };
 
-/// A rank numbers the parameters of functions as they come. Here each name has one number on all ranks.
+/// Each rank numbers the parameters of functions as they come. Here, each name gets one number for all ranks.
 class NumbersByName {
  public:
   explicit NumbersByName(const std::vector<RankFacts>& ranks) {
@@ -77,11 +77,11 @@ class NumbersByName {
   UnusedNumbers unused_;
 };
 
-/// Below it no address lies: Linux maps nothing there.
+/// Addresses are never below this: Linux maps nothing there.
 constexpr std::int64_t kLowestAddress = 65'536;
 
-/// Graphs that have the same number on all ranks. Others are known by their order: addresses, or all if the ranks that
-/// gather from graphs have none in common.
+/// Graphs that have the same number on all ranks. Others are matched by their order: graphs with addresses as numbers,
+/// or all graphs if the ranks have no number in common.
 class CommonGraphs {
  public:
   explicit CommonGraphs(const std::vector<RankFacts>& ranks) {
@@ -100,14 +100,14 @@ class CommonGraphs {
       }
     }
     if (common) common_ = std::move(*common);
-    if (common_.empty()) unused_ = {};  // all get numbers by their order
+    if (common_.empty()) unused_ = {};  // then all graphs get numbers by their order
   }
 
   [[nodiscard]] bool has(std::int64_t graph) const {
     return is_mechanism(graph) || common_.contains(graph) || (!common_.empty() && graph < kLowestAddress);
   }
 
-  /// The number that stands for the `order`-th graph of each rank: one that is nobody's own.
+  /// The number for the `order`-th graph of each rank. No rank uses it otherwise.
   [[nodiscard]] std::int64_t number(std::size_t order) {
     while (numbers_.size() <= order) numbers_.push_back(unused_.take());
     return numbers_[order];
@@ -120,7 +120,7 @@ class CommonGraphs {
   UnusedNumbers unused_;
 };
 
-/// Gives a rank's graphs that are known by their order the numbers for that; returns their own ones.
+/// Renumbers a rank's graphs that are matched by their order; returns their original numbers.
 std::vector<std::int64_t> number_graphs(RankFacts& facts, CommonGraphs& graphs, std::size_t& keys_without_graph) {
   std::map<std::int64_t, std::int64_t> numbers;
   std::vector<std::int64_t> own;

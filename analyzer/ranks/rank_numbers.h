@@ -9,7 +9,7 @@
 
 namespace dcmt::analyzer {
 
-/// As the members of RankComparison of these names.
+/// Meaning as in the members of RankComparison with the same names.
 struct CommonNumbers {
   std::vector<std::int64_t> graphs_by_order;
   std::vector<std::vector<std::int64_t>> graphs;

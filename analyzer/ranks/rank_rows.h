@@ -1,4 +1,4 @@
-// A comparison of ranks in rows: what ranks have in common is one row, whatever their number.
+// A comparison of ranks in rows. What several ranks have in common is one row.
 #pragma once
 
 #include <cstdint>
@@ -11,9 +11,9 @@
 
 namespace dcmt::analyzer {
 
-/// What a rank says of a device, or of itself where it has none.
+/// A row for one device of a rank, or for a rank without devices.
 struct RankRow {
-  /// What belongs to the rank; said with its first device only.
+  /// Facts of the rank as a whole; only in the row of its first device.
   struct OfRank {
     std::int64_t residual_keys = 0;
     Bytes residual_bytes;
@@ -32,12 +32,12 @@ struct RankRow {
   std::optional<OfRank> rank;
   Ranks ranks;
   std::vector<std::int64_t> device_numbers;
-  std::optional<std::pair<Sequence, Sequence>> at;  ///< the first and the last of the peaks
+  std::optional<std::pair<Sequence, Sequence>> at;  ///< sequences of the first and the last peak
 };
 
 [[nodiscard]] std::vector<RankRow> rank_rows(const RankComparison& comparison);
 
-/// Parameters of one graph that differ in the same way.
+/// Parameters of one graph that have the same difference.
 template <class Difference>
 struct AlikeDifferences {
   const Difference* first = nullptr;

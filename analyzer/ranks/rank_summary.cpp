@@ -9,7 +9,7 @@
 namespace dcmt::analyzer {
 namespace {
 
-/// 256 ranks that gather so often fit into half of 512 MiB.
+/// 256 ranks with this many gathers fit into half of 512 MiB.
 constexpr std::size_t kMostGathers = 8'192;
 constexpr std::int64_t kMostSteps = 512;
 
@@ -25,7 +25,7 @@ void keep_last_gathers(RankFacts& facts) {
   facts.steps.erase(facts.steps.begin(), first);
 }
 
-/// Every second, fourth, eighth ... step, so that ranks whose runs are not equally long have steps in common.
+/// Keeps every second, fourth, eighth ... step, so that ranks with runs of different length have steps in common.
 void thin_moments(RankEvents& events) {
   constexpr std::int64_t kAfterTheLast = std::numeric_limits<std::int64_t>::max();
   std::int64_t last = 0;

@@ -1,5 +1,5 @@
-// What is kept of one trace to report it together with those of many other ranks: small, with texts of its own, and
-// readable again from a file, so that a run of hundreds of ranks is reported without reading all traces again.
+// The facts of one trace that a report about many ranks needs. They are small, own their texts, and can be stored in a
+// file, so that a run of hundreds of ranks is reported without reading all traces again.
 #pragma once
 
 #include <optional>
@@ -15,18 +15,18 @@ namespace dcmt::analyzer {
 struct RankSummary {
   RankFacts facts;
   RankEvents events;
-  bool found = false;  ///< a finding about the training
+  bool found = false;  ///< true if there is a finding about the training
 };
 
 [[nodiscard]] RankSummary rank_summary(const Analysis& analysis);
 
-/// The same in a bounded size, for many ranks: of the steps with gathers the last ones, of the events that ranks share
-/// those of some steps. Which these are follows from the steps' numbers alone, so that ranks keep the same ones.
+/// Limits the size, for many ranks: keeps the last steps with gathers, and the shared events of some steps. The
+/// selection depends only on the steps' numbers, so all ranks keep the same steps.
 void bound(RankSummary& summary);
 
-/// As text, for a file that only the same build reads: `made_of` says which trace it is of, and which build wrote it.
+/// The text of a file that only the same build can read. `made_of` names the trace and the build.
 [[nodiscard]] std::string text_of(const RankSummary& summary, std::string_view made_of);
-/// nullopt if the text is of something else, or damaged. The path of the trace is not in it.
+/// nullopt if the text is of another trace or build, or damaged. The text does not contain the path of the trace.
 [[nodiscard]] std::optional<RankSummary> summary_in(std::string_view text, std::string_view made_of);
 
 }  // namespace dcmt::analyzer

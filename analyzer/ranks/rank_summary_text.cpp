@@ -1,4 +1,5 @@
-// A summary as text: JSON lists of its values in the order of `fields`, without names, as only this build reads them.
+// A summary as text: JSON lists of its values in the order of `fields`, without names, because only this build reads
+// them.
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
@@ -18,7 +19,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-// The values of each type, for the writer and the reader; the pointer only selects the type.
+// The values of each type, for writing and reading. The pointer only selects the type.
 void fields(auto&& list, auto& v, const Key*) { list(v.graph, v.key); }
 void fields(auto&& list, auto& v, const RankPeak*) { list(v.device, v.bytes, v.at, v.at_ns, v.step, v.predicted); }
 void fields(auto&& list, auto& v, const RankMemory::Place*) { list(v.site, v.at_peak, v.holder, v.at_ends); }
@@ -88,7 +89,7 @@ Json json_of(const std::map<Name, Value>& values) {
   return list;
 }
 
-/// Each returns whether the value is of that type.
+/// Each read() returns whether the value has that type.
 bool read(const Json& json, bool& value) {
   if (json.is_boolean()) value = json.get<bool>();
   return json.is_boolean();
@@ -105,7 +106,7 @@ bool read(const Json& json, std::string& value) {
   if (json.is_string()) value = json.get<std::string>();
   return json.is_string();
 }
-/// Sums and differences of such numbers stay within their type.
+/// Limits numbers so that their sums and differences do not overflow.
 bool read(const Json& json, Wrapped auto& value) {
   return read(json, value.value) && value.value <= kLargest && value.value >= -kLargest;
 }
@@ -156,7 +157,7 @@ bool in_bounds(const RankParameter& parameter) {
   return is_count(parameter.gathers) && is_count(parameter.final_releases) && is_count(parameter.residual);
 }
 
-/// What comparisons rely on.
+/// Checks what comparisons rely on.
 bool consistent(const RankSummary& summary) {
   const RankMemory& memory = summary.facts.memory;
   if (!memory.steps.empty() && (memory.steps.front() < -kLargest || memory.steps.back() > kLargest)) return false;
@@ -182,7 +183,7 @@ bool consistent(const RankSummary& summary) {
 }  // namespace
 
 std::string text_of(const RankSummary& summary, std::string_view made_of) {
-  // What a program is called by need not be UTF-8.
+  // Names in a program need not be UTF-8.
   return Json::array({std::string(made_of), json_of(summary)}).dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 

@@ -9,7 +9,7 @@
 namespace dcmt::analyzer {
 namespace {
 
-/// On which side of each difference a rank is.
+/// The side of each difference on which a rank is.
 class Sides {
  public:
   explicit Sides(const RankComparison& comparison) {
@@ -26,7 +26,7 @@ class Sides {
  private:
   template <class Side>
   void add(const std::vector<Side>& sides) {
-    for (auto& [rank, own] : sides_) own.push_back(sides.size());  // on none of them
+    for (auto& [rank, own] : sides_) own.push_back(sides.size());  // on no side
     for (std::size_t i = 0; i < sides.size(); ++i) {
       for (const std::int64_t rank : sides[i].ranks) sides_.at(rank).back() = i;
     }

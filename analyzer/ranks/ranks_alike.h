@@ -1,4 +1,4 @@
-// Groups of ranks between which a comparison finds no difference, so that one report stands for each of them.
+// Groups of ranks without a difference between them, so that one report stands for each group.
 #pragma once
 
 #include <string>
@@ -10,11 +10,11 @@ namespace dcmt::analyzer {
 
 struct AlikeRanks {
   Ranks ranks;
-  std::string path;  ///< of the first one's trace
-  Bytes peak;        ///< the highest of theirs
+  std::string path;  ///< trace of the group's first rank
+  Bytes peak;        ///< the highest peak of the group
 };
 
-/// The largest group is the last one: what is usual in the run. Before it the others, the highest peak first.
+/// The largest group is the last one: it is the normal case of the run. The others come by peak, the highest first.
 [[nodiscard]] std::vector<AlikeRanks> ranks_alike(const RankComparison& comparison);
 
 }  // namespace dcmt::analyzer

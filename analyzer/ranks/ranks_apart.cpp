@@ -16,8 +16,8 @@ class Apart {
     }
   }
 
-  /// All but the side with the most ranks. `common`: the one of several that have equally many; none: nothing is added
-  /// then.
+  /// Adds all sides except the one with most ranks. `common` chooses among several with equally many ranks; if it
+  /// chooses none, nothing is added.
   template <class Side, class IsCommon>
   void add_sides(const std::vector<Side>& sides, const char* in, const IsCommon& common) {
     std::size_t most = 0;

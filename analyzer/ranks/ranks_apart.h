@@ -1,4 +1,4 @@
-// Which ranks have what most of the others have not.
+// Finds the ranks that differ from most of the others.
 #pragma once
 
 #include <cstdint>
@@ -14,8 +14,8 @@ struct RankApart {
   std::vector<std::string> in;  ///< "peak", "gathers", "parameters", "residual parameters", "findings"
 };
 
-/// By rank. Where two sides have equally many ranks, those with the higher peak, with the finding, or with residual
-/// bytes stand apart; of another order of gathers or other parameters none does.
+/// Ordered by rank. If two sides have equally many ranks, those with the higher peak, with the finding, or with
+/// residual bytes count as different. For another order of gathers or other parameters, neither side does then.
 [[nodiscard]] std::vector<RankApart> ranks_apart(const RankComparison& comparison);
 
 }  // namespace dcmt::analyzer

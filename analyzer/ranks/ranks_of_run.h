@@ -1,4 +1,4 @@
-// What a report says of several ranks together: how well their clocks compare, and what differs.
+// The joint part of a report about several ranks: how well their clocks compare, and how the ranks differ.
 #pragma once
 
 #include <optional>
@@ -11,32 +11,31 @@
 
 namespace dcmt::analyzer {
 
-/// How the clocks of the ranks were put on one.
+/// How the ranks' clocks were aligned.
 struct RankClocks {
-  bool aligned = true;                      ///< false: some rank has no step or collective in common with the first one
-  std::int64_t steps = 0, collectives = 0;  ///< matched, the least of the ranks
-  TimeNs error;                             ///< the largest
+  bool aligned = true;                      ///< false: some rank shares no step or collective with the first rank
+  std::int64_t steps = 0, collectives = 0;  ///< matched events; the minimum of the ranks
+  TimeNs error;                             ///< the maximum of the ranks
 };
 
-/// Takes one trace after the other, and keeps nothing of them that is large.
+/// Collects traces one by one, and keeps only small facts of them.
 class RanksOfRun {
  public:
-  /// A trace without a rank is none of them, but a process of the run.
+  /// A trace without a rank counts only as a process of the run.
   void add(RankSummary summary);
 
-  /// All traces, of ranks and of other processes, such as workers.
+  /// The number of all traces: of ranks and of other processes, such as workers.
   [[nodiscard]] std::int64_t processes() const { return processes_; }
-  /// The sum of the peaks of all on the CPU: they never had more together.
+  /// The sum of all processes' peaks on the CPU: an upper bound of what they had at one time.
   [[nodiscard]] Bytes most_on_cpu() const { return most_on_cpu_; }
 
-  /// nullopt for one rank.
+  /// nullopt if there is only one rank.
   [[nodiscard]] std::optional<RankClocks> clocks() const;
-  /// nullopt for one rank, for traces that are not of one run, and where nothing differs.
+  /// nullopt for one rank, for traces that are not of one run, and for ranks without a difference.
   [[nodiscard]] std::optional<RankComparison> difference() const;
-  /// Moves the ranks out, of which there are two at least; the folders are lost with them. Errors as of
-  /// compare_ranks().
+  /// Moves the ranks out; there must be at least two. The folders are lost with them. Errors as in compare_ranks().
   [[nodiscard]] Expected<RankComparison> compare() &&;
-  /// The folders of the traces, as arguments of a command.
+  /// The folders of the traces, in the form of command line arguments.
   [[nodiscard]] std::string folders() const;
 
  private:

@@ -7,8 +7,8 @@
 namespace dcmt::analyzer {
 namespace {
 
-/// A thread tells what it lost with its next record; of the first one the time is known. The last block that had begun
-/// by then gives a sequence.
+/// A thread reports its losses with its next record, together with the time of the first one. The last block that had
+/// begun by then provides a sequence.
 Sequence begin_of(const TraceData& data, const Loss& loss) {
   if (!loss.from_ns.valid()) return loss.from_seq;
   const auto& blocks = data.blocks_by_begin;

@@ -1,4 +1,4 @@
-// Where records are missing.
+// The parts of a trace in which records are missing.
 #pragma once
 
 #include <vector>
@@ -7,19 +7,19 @@
 
 namespace dcmt::analyzer {
 
-/// The stretches of a trace in which records were lost. What did not happen there may have happened.
+/// The stretches of a trace in which records were lost. Events that are not in the trace may have happened there.
 class LostStretches {
  public:
   explicit LostStretches(const TraceData& data);
 
-  /// True if a record after `from` and up to `until` may be missing. `until` zero: up to the end of the trace.
+  /// True if a record after `from` and up to `until` may be missing. A zero `until` means the end of the trace.
   [[nodiscard]] bool touch(Sequence from, Sequence until) const;
 
   struct Stretch {
     Sequence from, to;
-    std::int64_t count = 0;  ///< of records
+    std::int64_t count = 0;  ///< number of lost records
   };
-  /// In order, apart.
+  /// In order; the stretches do not touch.
   [[nodiscard]] const std::vector<Stretch>& all() const { return stretches_; }
 
  private:

@@ -10,7 +10,7 @@
 namespace dcmt::analyzer {
 namespace {
 
-/// Where each thread's operator numbers are known. They only grow; those of a damaged trace are made to.
+/// The known operator numbers of each thread. They only increase; those of a damaged trace are corrected.
 class OrdinalIndex {
  public:
   explicit OrdinalIndex(const TraceData& data) {
@@ -31,8 +31,8 @@ class OrdinalIndex {
     }
   }
 
-  /// Operators that `thread` began after `from` and before `until` (zero: ever). `from_ordinal` had begun by `from`;
-  /// `until_ordinal` by `until`, if that is known.
+  /// The number of operators that `thread` began after `from` and before `until` (zero: ever). `from_ordinal` operators
+  /// had begun at `from`; `until_ordinal` at `until`, if that is known.
   [[nodiscard]] OperatorCount between(ThreadId thread, Sequence from, std::int64_t from_ordinal, Sequence until,
                                       std::optional<std::int64_t> until_ordinal) const {
     OperatorCount count;
@@ -67,7 +67,7 @@ class OrdinalIndex {
  private:
   struct Point {
     Sequence seq;
-    std::int64_t ordinal;    ///< of the latest operator begun by then
+    std::int64_t ordinal;    ///< number of operators begun so far
     std::int64_t operators;  ///< rows of the trace among the points up to here
   };
   using Points = std::vector<Point, HugePages<Point>>;
@@ -84,10 +84,10 @@ struct KeyMarks {
   std::vector<const ReleaseRow*> releases;
 };
 
-/// As many as there are, only while releases are judged: the memory goes back before cycles are made.
+/// Exact size, and only while releases are judged: the memory is freed before cycles are made.
 using Marks = std::vector<const Mark*, HugePages<const Mark*>>;
 
-/// Those of keys.
+/// The marks that have keys.
 Marks in_order(const TraceData& data) {
   Marks marks;
   marks.reserve(static_cast<std::size_t>(
@@ -100,7 +100,7 @@ Marks in_order(const TraceData& data) {
   return marks;
 }
 
-/// The first mark after `at`, of marks in order.
+/// The first mark after `at`. `marks` must be in order.
 std::vector<const Mark*>::const_iterator after(const std::vector<const Mark*>& marks, Sequence at) {
   return std::upper_bound(marks.begin(), marks.end(), at,
                           [](Sequence s, const Mark* m) { return s < m->span.from_seq; });
@@ -124,7 +124,7 @@ bool happens_inside(const TraceData& data, const Mark& read, const Mark* gather)
   return false;
 }
 
-/// True if a block of a size that matters was allocated between two moments, by whatever thread.
+/// True if any thread allocated a block of relevant size between `from` and `until`.
 bool memory_taken(const TraceData& data, Sequence from, Sequence until) {
   const auto& blocks = data.blocks_by_begin;
   auto block = std::upper_bound(blocks.begin(), blocks.end(), from,
@@ -135,7 +135,7 @@ bool memory_taken(const TraceData& data, Sequence from, Sequence until) {
   return false;
 }
 
-/// Splits what came after the release: reads of what it released, and of what an operator put there instead.
+/// Splits the uses after the release: reads of the released data, and reads of data that an operator wrote later.
 void take_reads(const std::vector<const Mark*>& uses, ReleaseRow& row, SeenOfRelease& seen) {
   Sequence written;
   for (const Mark* use : uses) {
@@ -178,8 +178,8 @@ void judge(const TraceData& data, const LostStretches& lost, const SeenOfRelease
   const Storage* storage = data.storages.find(mark.storage);
   if (storage != nullptr) row.gone = first_gone(data, *storage, mark.span.from_seq);
   const bool read_zero = mark.bytes == Bytes(0) || mark.bytes_after == Bytes(0) || mark.bytes_settled == Bytes(0);
-  // Where that thread does nothing more, what others allocate shows whether it was in time; a moment at which nobody
-  // looked is not known.
+  // If that thread does nothing more, allocations of other threads show whether the free was in time. The point of a
+  // missing check is unknown.
   const Sequence moment = mark.flags.not_settled ? row.at() : mark.settled_seq;
   const bool in_time =
       row.gone && (moment.valid() ? row.gone->seq() <= moment : !memory_taken(data, row.at(), row.gone->seq()));
@@ -199,7 +199,7 @@ void judge(const TraceData& data, const LostStretches& lost, const SeenOfRelease
   }
   const Sequence by = row.gone ? row.gone->seq() : row.step != nullptr ? row.step->to : Sequence();
   if (row.residual && lost.touch(row.at(), by)) {
-    // Its end may be among what was lost, or that it was gathered again.
+    // Its end, or a later gather, may be among the lost records.
     row.verdict = Verdict::kUnknown;
     row.residual = false;
     row.lost = true;
@@ -208,7 +208,7 @@ void judge(const TraceData& data, const LostStretches& lost, const SeenOfRelease
   if (!seen.reads.empty()) row.verdict = Verdict::kEarly;
 }
 
-/// Makes a row for each release, and puts the marks of each key beside each other.
+/// Makes a row for each release, and groups the marks of each key.
 void judge_all(const TraceData& data, std::map<Key, KeyMarks>& keys, Releases& result) {
   const Marks marks = in_order(data);
   std::size_t releases = 0;
@@ -223,7 +223,7 @@ void judge_all(const TraceData& data, std::map<Key, KeyMarks>& keys, Releases& r
   if (keys.empty()) return;
   const OrdinalIndex ordinals(data);
   const LostStretches lost(data);
-  result.rows.reserve(releases);  // cycles point into it
+  result.rows.reserve(releases);  // cycles point into the rows
   for (const Mark* mark : marks) {
     if (mark->kind != MarkKind::kRelease) continue;
     KeyMarks& of_key = keys[*mark->key];
@@ -270,7 +270,7 @@ void make_cycles(const std::map<Key, KeyMarks>& keys, Releases& result) {
     waits += of_key.waits.size();
   }
   result.cycles.reserve(cycles);
-  // Cycles point into both.
+  // Cycles point into both vectors.
   result.waits.reserve(waits);
   result.rows_by_key.reserve(result.rows.size());
   const auto append = [](const auto& of_key, auto& all) {
@@ -301,7 +301,7 @@ void make_cycles(const std::map<Key, KeyMarks>& keys, Releases& result) {
         cycle.persistent = cycle.persistent || (*release)->mark->flags.persistent;
       }
       cycle.releases = {first_release, release};
-      // Persistence, once given, lasts.
+      // A parameter that was declared persistent stays persistent.
       cycle.persistent = cycle.persistent || (!of_key.persists.empty() && before_next(of_key.persists.front()));
       result.cycles.push_back(cycle);
     }

@@ -6,8 +6,7 @@
 namespace dcmt::analyzer {
 namespace {
 
-/// What the buffers of one pool have in common: one operator gathers into them, for one graph, and they are of one
-/// size.
+/// The common properties of a pool's buffers: gathered by one operator for one graph, and of one size.
 struct PoolKey {
   std::int64_t graph = 0;
   StringId gather;
@@ -17,7 +16,7 @@ struct PoolKey {
 
 PoolKey pool_of(const Mark& gather) { return {gather.key->graph, gather.name, gather.bytes.value_or(Bytes())}; }
 
-/// All gathers of a trace, as storages see them.
+/// All gathers of a trace, by storage.
 class Gathers {
  public:
   explicit Gathers(const TraceData& data) {
@@ -35,7 +34,7 @@ class Gathers {
     }
   }
 
-  /// The first gather into the storage after `at`, nullptr if there is none.
+  /// The first gather into the storage after `at`; nullptr if there is none.
   [[nodiscard]] const Mark* after(StorageId storage, Sequence at) const {
     const auto marks = of_storage_.find(storage);
     if (marks == of_storage_.end()) return nullptr;
@@ -44,7 +43,7 @@ class Gathers {
     return next == marks->second.end() ? nullptr : *next;
   }
 
-  /// True if a storage was made after `at` and gathered into, though it could have been one of this pool.
+  /// True if a storage was made after `at` and gathered into, although a buffer of this pool could have been used.
   [[nodiscard]] bool made_after(const PoolKey& pool, Sequence at) const {
     const auto latest = latest_birth_.find(pool);
     return latest != latest_birth_.end() && latest->second > at;

@@ -5,12 +5,12 @@
 namespace dcmt::analyzer {
 namespace {
 
-/// The last time that bytes went, with none afterwards.
+/// The last event that left the storage without bytes, for good.
 Maybe<Gone> gone_for_good(const TraceData& data, const Storage& storage) {
   Maybe<Gone> last;
   Sequence from = storage.span.from_seq;
   while (const Maybe<Gone> gone = first_gone(data, storage, from)) {
-    // The end of a storage that was empty already took no bytes.
+    // The end of a storage that was already empty freed no bytes.
     if (!last || bytes_at(data, storage, last->seq()).value > 0) last = gone;
     from = gone->seq();
   }

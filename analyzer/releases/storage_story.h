@@ -1,4 +1,4 @@
-// The life of one storage: when it was released, when its last reference went, which came first, and who did it.
+// The life of one storage: its releases, its last reference, the order of these events, and who caused them.
 #pragma once
 
 #include <optional>
@@ -11,24 +11,24 @@
 
 namespace dcmt::analyzer {
 
-/// What took the bytes away first.
+/// What freed the bytes first.
 enum class EndedBy {
-  kRelease,        ///< an explicit release, while references were left
-  kLastReference,  ///< the last reference, with or after a release
-  kOther,          ///< a resize or a free outside of a release
-  kAlive,          ///< nothing: the bytes are there to the end of the trace
+  kRelease,        ///< its final release, while that ran
+  kLastReference,  ///< the last reference: it ended before the bytes did, or with them
+  kOther,          ///< a resize or a free outside of the final release, while references were left
+  kAlive,          ///< nothing: the bytes exist to the end of the trace
 };
 
 struct StorageStory {
   const Storage* storage = nullptr;
   std::vector<const Block*> blocks;
   std::vector<const Tensor*> tensors;
-  std::vector<const Mark*> marks;             ///< that name the storage, in order
+  std::vector<const Mark*> marks;             ///< marks with this storage, in order
   std::span<const Resize> resizes;            ///< in order
-  std::vector<const ReleaseRow*> releases;    ///< of it, in order
-  std::vector<Holders> censuses;              ///< of it, in order
+  std::vector<const ReleaseRow*> releases;    ///< of this storage, in order
+  std::vector<Holders> censuses;              ///< of this storage, in order
   const ReleaseRow* final_release = nullptr;  ///< the last final one
-  Maybe<Gone> gone;                           ///< when its bytes went for good
+  Maybe<Gone> gone;                           ///< when its bytes were freed for the last time
   EndedBy ended_by = EndedBy::kAlive;
 };
 

@@ -20,7 +20,7 @@ std::vector<Gap> gaps_of_all(const std::vector<const ReleaseRow*>& releases, Gap
   for (const ReleaseRow* release : releases) {
     for (const Gap& gap : gaps_of(*release)) gaps.push_back(gap);
   }
-  // Two keys may share one storage (tied parameters): a block is not freed twice. Of gaps that overlap, the one that
+  // Two keys may share one storage (tied parameters), but a block is freed once. Of overlapping gaps, the one that
   // begins last counts, because the storage is needed until then.
   std::sort(gaps.begin(), gaps.end(),
             [](const Gap& a, const Gap& b) { return std::tie(a.block, a.from) < std::tie(b.block, b.from); });

@@ -1,4 +1,4 @@
-// What-if: the peak without the storages that were kept past their release.
+// What-if: the peak without storages that were kept past their release.
 #pragma once
 
 #include <optional>
@@ -10,35 +10,35 @@
 namespace dcmt::analyzer {
 
 /// The stretches in which blocks of a released storage were kept for nothing: from the end of the release to the next
-/// gather or wait that gives the storage again, or to the block's end. Empty for a release that is not residual, and
-/// for one whose storage was read afterwards: freeing that at the release would break the program.
+/// gather or wait that gives the storage, or to the block's end. Empty for a release that is not residual. Also empty
+/// if the storage was read afterwards: freeing it at the release would break the program.
 [[nodiscard]] std::vector<Gap> gaps_at_release(const TraceData& data, const ReleaseRow& release);
 
-/// The same, from the last use that is known: the release itself, or the end of the last operator or the launch of the
-/// last kernel seen reading the storage after it. Uses before the release are not recorded, so real last uses may lie
-/// earlier.
+/// Like gaps_at_release(), but from the last use that is known: the release itself, or the last observed read after it
+/// (the end of the operator, the launch of the kernel). Uses before the release are not recorded, so the actual last
+/// use may be earlier.
 [[nodiscard]] std::vector<Gap> gaps_at_last_use(const TraceData& data, const ReleaseRow& release);
 
 /// The gaps of many releases.
 [[nodiscard]] std::vector<Gap> gaps_at_release(const TraceData& data, const std::vector<const ReleaseRow*>& releases);
 [[nodiscard]] std::vector<Gap> gaps_at_last_use(const TraceData& data, const std::vector<const ReleaseRow*>& releases);
 
-/// Those of blocks of one device.
+/// The gaps in blocks of one device.
 [[nodiscard]] std::vector<Gap> gaps_on(StringId device, std::vector<Gap> gaps);
 
-/// The measured peak of a device and what it would be.
+/// The measured peak of a device, and its predictions.
 struct WhatIf {
   Peak measured;
-  Bytes dead_at_peak;           ///< of the measured peak: bytes kept past their release
-  Bytes needed_at_peak;         ///< the rest
-  Peak predicted;               ///< with every residual storage freed at its release
-  Peak predicted_last_use;      ///< with every residual storage freed at its last known use
-  bool last_use_known = false;  ///< some storage was seen read after its release; else both predictions are the same
+  Bytes dead_at_peak;           ///< part of the measured peak that was kept past its release
+  Bytes needed_at_peak;         ///< the rest of the measured peak
+  Peak predicted;               ///< the peak if every residual storage were freed at its release
+  Peak predicted_last_use;      ///< the peak if every residual storage were freed at its last known use
+  bool last_use_known = false;  ///< some storage was read after its release; else both predictions are equal
 };
 
 [[nodiscard]] WhatIf what_if(const TraceData& data, StringId device, const std::vector<const ReleaseRow*>& releases);
 
-/// Bytes of the gaps' blocks on `device` that are open at `at`.
+/// The bytes of blocks on `device` whose gaps cover `at`.
 [[nodiscard]] Bytes bytes_in_gaps(const std::vector<Gap>& gaps, StringId device, Sequence at);
 
 }  // namespace dcmt::analyzer

@@ -24,7 +24,7 @@ void ReplayBuffers::add(const Cycle& cycle, const Mark& given, Bytes bytes, cons
   buffers_.push_back(std::move(buffer));
 }
 
-/// Buffers that lie in one storage name the first of them.
+/// Buffers in one storage refer to the first of them.
 void ReplayBuffers::share(const Cycle& cycle, const Block& block, ReplayBuffer& buffer) {
   const auto [first, fresh] = first_in_.try_emplace(&block, buffers_.size());
   ReplayBuffer* other = fresh ? nullptr : &buffers_[first->second];

@@ -1,4 +1,4 @@
-// The buffers of a plan: one for each storage that a played cycle was given.
+// The buffers of a plan: one for each storage that a replayed cycle received.
 #pragma once
 
 #include <cstddef>
@@ -9,18 +9,18 @@
 
 namespace dcmt::analyzer {
 
-/// Adds to `buffers`, which must outlive it, as `cycles` must.
+/// Appends to `buffers`. `buffers` and `cycles` must outlive this object.
 class ReplayBuffers {
  public:
   ReplayBuffers(const TraceData& data, const ReplayCycles& cycles, std::vector<ReplayBuffer>& buffers)
       : data_(data), cycles_(cycles), buffers_(buffers) {}
 
-  /// The next buffer.
-  /// @param given  gave the storage  @param bytes  of its block, as far as they are its own
-  /// @param block  nullptr: not known
+  /// Adds the next buffer.
+  /// @param given  the mark that gave the storage  @param bytes  the bytes of its block that belong to it
+  /// @param block  nullptr: unknown
   void add(const Cycle& cycle, const Mark& given, Bytes bytes, const Block* block);
-  /// Gives each parameter its number, once all buffers are there: all graphs are one rank's in the replay, whose
-  /// parameters have one size each.
+  /// Numbers the parameters; to be called after the last add(). In the replay, all graphs belong to one rank, where a
+  /// parameter has only one size.
   void number_parameters();
 
  private:

@@ -9,7 +9,7 @@
 namespace dcmt::analyzer {
 namespace {
 
-/// Findings of one stretch are one replay.
+/// Findings in the same stretch share one replay.
 Status add(const Analysis& analysis, const Expected<ReplayRegion>& region, const Finding* finding,
            std::vector<ChosenReplay>& replays) {
   if (!region.ok()) return region.error();

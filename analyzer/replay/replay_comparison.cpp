@@ -11,7 +11,7 @@ std::string text_of(const std::optional<Bytes>& bytes) {
 }
 std::string text_of(const Key& key) { return "graph " + std::to_string(key.graph) + ", id " + std::to_string(key.key); }
 
-/// Bytes left, by what was there: what an allocator rounded up is no difference.
+/// The bytes left, in terms of the bytes before: the allocator's rounding is no difference.
 std::string left(const std::optional<Bytes>& bytes, const std::optional<Bytes>& before) {
   return bytes && bytes->value > 0 && bytes == before ? "all" : text_of(bytes);
 }
@@ -24,7 +24,7 @@ std::string joined(const std::vector<std::string>& words) {
 
 using Items = std::vector<std::pair<Key, Bytes>>;
 
-/// Findings are grouped by places in the program, which a replay has others of.
+/// Groups items by rule. Findings are grouped by places in the program, and a replay has other places.
 std::map<std::string, Items> items_by_rule(const ReplayFacts& facts) {
   std::map<std::string, Items> items;
   for (const FindingFacts& finding : facts.findings) {
@@ -103,7 +103,7 @@ Expected<ReplayFacts> facts_of_replay(const Analysis& replay, const ReplayPlan& 
   }
   ReplayFacts facts = facts_in(replay, replay.main().device, from, to, overhead);
 
-  // What an allocator rounded up is a part of the storage that is played.
+  // The allocator's rounding belongs to the replayed storage.
   std::map<Key, const ReplayBuffer*> played;
   for (const ReplayBuffer& buffer : plan.buffers) played[{buffer.key.graph, buffer.id}] = &buffer;
   const auto find = [&](const Key& key) {

@@ -1,4 +1,4 @@
-// A replay's trace beside the plan that it was made from.
+// Compares a replay's trace with the plan that the replay followed.
 #pragma once
 
 #include <optional>
@@ -10,17 +10,17 @@
 
 namespace dcmt::analyzer {
 
-/// The mark before which the replay makes itself ready.
+/// Before this mark, the replay prepares itself.
 inline constexpr std::string_view kReplayBegin = "dc-memtrace replay";
 
-/// The mark from which on a replay without steps is compared: the state in which its region begins is there.
+/// For a replay without steps, the comparison begins at this mark: the initial state of the region is complete there.
 inline constexpr std::string_view kReplayRegion = "dc-memtrace replay: region";
 
-/// What the replay did, under the recorded keys. kNotComparable if the trace is none of a replay of this plan.
+/// The facts of the replay, with the recorded keys. kNotComparable if the trace is not of a replay of this plan.
 [[nodiscard]] Expected<ReplayFacts> facts_of_replay(const Analysis& replay, const ReplayPlan& plan);
 
 struct ReplayDifference {
-  std::optional<std::size_t> release;  ///< of the plan's facts; none: it is of a finding
+  std::optional<std::size_t> release;  ///< index in the plan's facts; nullopt: in a finding or the peak
   std::string what;                    ///< "verdict", "allocated bytes"
   std::string recorded, replayed;
 
@@ -37,7 +37,7 @@ struct ReplayDifference {
   }
 };
 
-/// The first thing that is not as it was recorded: releases in their order, then findings, then the peak.
+/// The first difference: releases in their order, then findings, then the peak.
 [[nodiscard]] std::optional<ReplayDifference> first_difference(const ReplayFacts& recorded,
                                                                const ReplayFacts& replayed);
 

@@ -43,7 +43,7 @@ const Block* ReplayCycles::block_of(const Mark& given) const {
   return nullptr;
 }
 
-/// Buffers that several keys were gathered into.
+/// Finds buffers that several keys were gathered into.
 void ReplayCycles::find_pools() {
   std::map<StorageId, Key> first;
   for (const Cycle& cycle : analysis_.releases.cycles) {
@@ -52,7 +52,7 @@ void ReplayCycles::find_pools() {
   }
 }
 
-/// Gathers after the region that show of a buffer released in it that its pool hands it on.
+/// Finds gathers after the region that show how a pool reuses a buffer that was released in the region.
 void ReplayCycles::find_gathers_that_recycle() {
   if (region_.steps.empty()) return;
   for (const ReleaseRow& row : analysis_.releases.rows) {

@@ -1,4 +1,4 @@
-// Which cycles of a run a replay plays: those that touch its region, and those that show what becomes of its buffers.
+// Selects the cycles of a run that a replay plays: those that touch its region, and those that show how buffers end.
 #pragma once
 
 #include <set>
@@ -10,26 +10,26 @@
 
 namespace dcmt::analyzer {
 
-/// `analysis` and `region` must outlive it. Thread-safe once it is made.
+/// `analysis` and `region` must outlive this object. Thread-safe after construction.
 class ReplayCycles {
  public:
   ReplayCycles(const Analysis& analysis, const ReplayRegion& region);
 
-  /// By their gathers.
+  /// In the order of their gathers.
   [[nodiscard]] std::vector<const Cycle*> in_order() const;
-  /// That of the gathered storages; without any, the main one.
+  /// The device of the gathered storages; if there are none, the main device.
   [[nodiscard]] StringId device() const;
-  /// True if buffers as this gather's went from key to key. All of them are played as they are, by the same operator,
-  /// or they would be none of the pool.
+  /// True if later gathers reused buffers like this gather's. All cycles of such a pool are played, with the same
+  /// operator. Else they would not form the pool.
   [[nodiscard]] bool of_pool(const Mark& gather) const { return pools_.contains(pool_of(gather)); }
 
-  /// The mark that gave the storage: a gather may give an empty one and leave the rest to the wait.
+  /// The mark that gave the storage. A gather may give an empty one, which the wait fills.
   [[nodiscard]] static const Mark* given_by(const Cycle& cycle);
-  /// The block that the storage had then; nullptr if none is known.
+  /// The block that the storage had at that mark; nullptr if unknown.
   [[nodiscard]] const Block* block_of(const Mark& given) const;
 
  private:
-  /// What the buffers of a pool have in common, as reuse.cpp has it.
+  /// The common properties of a pool's buffers, as in reuse.cpp.
   using Pool = std::tuple<std::int64_t, StringId, Bytes>;
   static Pool pool_of(const Mark& gather) { return {gather.key->graph, gather.name, gather.bytes.value_or(Bytes())}; }
 
@@ -40,7 +40,7 @@ class ReplayCycles {
   const Analysis& analysis_;
   const ReplayRegion& region_;
   std::set<Pool> pools_;
-  std::set<Sequence> recycle_;  ///< gathers
+  std::set<Sequence> recycle_;  ///< sequences of gathers
 };
 
 }  // namespace dcmt::analyzer

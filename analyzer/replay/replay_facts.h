@@ -1,4 +1,4 @@
-// What of a stretch of a run is compared with a replay of it.
+// The facts about a stretch of a run that are compared with a replay.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace dcmt::analyzer {
 
-/// What is compared of a release.
+/// The facts about a release.
 struct ReleaseFacts {
   Key key;
   StorageId storage;
@@ -21,8 +21,8 @@ struct ReleaseFacts {
   std::optional<Bytes> bytes_before, bytes_after, bytes_settled;
   Bytes allocated;  ///< on the device, at the end of the release
   std::int64_t reads = 0;
-  /// Of the names a census found, without doubles: "local" for what a frame holds itself, "cell" for what functions
-  /// share; "unnamed" if references are unexplained. Empty: not inspected.
+  /// The kinds of names that a census found, each once: "local" for a frame's own variables, "cell" for variables
+  /// shared by functions; "unnamed" if references are unexplained. Empty: not inspected.
   std::vector<std::string> holder_kinds;
 
   static constexpr std::string_view kShape = "plan_release";
@@ -41,19 +41,19 @@ struct ReleaseFacts {
   }
 };
 
-/// What is compared of a finding: its items in the region.
+/// The facts about a finding: its items in the region.
 struct FindingFacts {
   std::int64_t number = 0;
   std::string rule;
   std::vector<std::pair<Key, Bytes>> items;  ///< sorted
 };
 
-/// All that is compared of a stretch of a run.
+/// All facts about a stretch of a run.
 struct ReplayFacts {
   std::vector<ReleaseFacts> releases;  ///< in order
   std::vector<FindingFacts> findings;
   Bytes peak;
-  std::optional<Bytes> predicted_peak;  ///< had every residual storage been freed at its release
+  std::optional<Bytes> predicted_peak;  ///< the peak if every residual storage were freed at its release
 
   static constexpr std::string_view kShape = "plan_facts";
   static void describe(auto&& field) {
@@ -63,10 +63,10 @@ struct ReplayFacts {
   }
 };
 
-/// Not what an error stopped, what has nothing to release, and what another mark inside of it told in its place.
+/// False for a release that an error stopped, that has nothing to release, or that another mark inside of it replaces.
 [[nodiscard]] bool replayable(const ReleaseRow& row);
 
-/// What happened in [from, to), less `overhead` allocated bytes.
+/// The facts of [from, to). `overhead` is subtracted from allocated bytes.
 [[nodiscard]] ReplayFacts facts_in(const Analysis& analysis, StringId device, Sequence from, Sequence to,
                                    Bytes overhead);
 

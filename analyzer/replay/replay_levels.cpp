@@ -21,7 +21,7 @@ class Rest {
     std::stable_sort(changes_.begin(), changes_.end(), [](const Change& a, const Change& b) { return a.at < b.at; });
   }
 
-  /// The next moment at which something changes; zero: there is none.
+  /// The next sequence with a change; zero if there is none.
   [[nodiscard]] Sequence next() const { return at_ < changes_.size() ? changes_[at_].at : Sequence(); }
   void take_moment() {
     for (const Sequence moment = next(); at_ < changes_.size() && changes_[at_].at == moment; ++at_) {
@@ -39,7 +39,7 @@ class Rest {
  private:
   struct Change {
     Sequence at;
-    std::int64_t bytes;  ///< that the buffers grow by; else the curve's new height
+    std::int64_t bytes;  ///< growth of the buffers; else the new height of the curve
     bool of_buffers;
   };
   std::vector<Change> changes_;
@@ -83,7 +83,7 @@ void add_levels(const TraceData& data, const std::vector<OwnedBytes>& owned, Rep
     advance(std::min(at, end));
     flush(at);
     plan.events.push_back(events[i]);
-    // What happens at that very moment comes after all events of the moment.
+    // Changes at one sequence come after all events at this sequence.
     const bool last_of_moment = i + 1 == events.size() || events[i + 1].at > at;
     if (last_of_moment && at < end) advance(Sequence(at.value + 1));
   }

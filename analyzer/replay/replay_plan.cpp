@@ -42,8 +42,8 @@ class PlanBuilder {
     drop_parts_at_release();
     add_memory_errors();
     add_frame();
-    // Of one moment: what is forgotten goes with its last name, and what ends in a release of another key's has no name
-    // after it.
+    // At one sequence, kForget comes first, then kDrop: a buffer that is forgotten is dropped with its last name, and
+    // one that ends in the release of another key has no name afterwards.
     const auto order = [](const ReplayEvent& event) {
       return std::tuple(event.at, event.what != ReplayDo::kForget, event.what != ReplayDo::kDrop);
     };
@@ -81,22 +81,22 @@ class PlanBuilder {
     bool released = false;  ///< finally
     bool freed = false;     ///< by the release
     bool read_after_region = false;
-    Sequence last;         ///< event of the key so far
-    Sequence end;          ///< of the buffer's bytes; zero: they stay
-    Sequence storage_end;  ///< the same of the storage
+    Sequence last;         ///< the latest event of the key so far
+    Sequence end;          ///< end of the buffer's bytes; zero: they stay
+    Sequence storage_end;  ///< end of the storage; zero: it stays
     bool ends_with_storage = true;
     ThreadId ending = kNoThread;
   };
 
-  /// Of a buffer.
+  /// The begin of a buffer.
   struct Begin {
     const Mark* gather;
     const Block* block;
-    Sequence at;  ///< of its first gather in the replay
+    Sequence at;  ///< sequence of its first gather in the replay
   };
 
-  /// True for what comes after the region, of a cycle that began before its end: in the replay, too, a parameter that
-  /// was prefetched for the next step has its release, and a release its later reads.
+  /// True for an event after the region that belongs to a cycle from before its end. So a parameter that was prefetched
+  /// for the next step gets its release in the replay, too, and a release gets its later reads.
   [[nodiscard]] bool completes(Sequence at, const Cycle& cycle) const {
     return at >= region_.to && !cycle.persistent && !region_.steps.empty();
   }
@@ -146,13 +146,13 @@ class PlanBuilder {
     find_end(cycle, given, now);
     add_releases(cycle, now);
     if (!again && plan_.buffers[buffer].shares.value_or(buffer) == buffer) {
-      // What was there before it was gathered leaves the level first: it would be there twice.
+      // A block from before the gather leaves the level first. Otherwise it would count twice.
       const bool was_there = !known && block != nullptr && block->span.from_seq < begin;
       owned_[buffer] = {Sequence(begin.value - (was_there ? 1 : 0)), now.end, bytes};
     }
   }
 
-  /// What becomes of a key's buffer when the key is gathered into another storage, or (`same`) into the same one anew.
+  /// Ends a key's buffer when the key is gathered again, into another storage or (`same`) into the same one.
   void leave(Current old, Sequence begin, bool same, ThreadId thread) {
     if (same && !plan_.buffers[old.buffer].shares) {
       old.storage_end = begin;
@@ -163,7 +163,7 @@ class PlanBuilder {
     add_end(old);
   }
 
-  /// How and when the bytes go.
+  /// Finds when and how the bytes end.
   void find_end(const Cycle& cycle, const Mark& given, Current& now) const {
     const Storage* storage = data_.storages.find(given.storage);
     Maybe<Gone> gone;
@@ -181,7 +181,7 @@ class PlanBuilder {
   void add_end(const Current& old) {
     const auto played = [&](Sequence at) { return at.valid() && (at < region_.to || old.read_after_region); };
     if (played(old.storage_end)) drop(old.buffer, old.storage_end, old.ending);
-    // Its bytes went under it: by a resize outside of a release, or before it.
+    // The bytes ended before the storage did: by a resize outside of a release, or earlier.
     if (!old.ends_with_storage && !old.freed && played(old.end)) {
       add(ReplayDo::kEmpty, old.end, old.ending, old.buffer);
     }
@@ -193,8 +193,8 @@ class PlanBuilder {
     events_.back().inside_release = inside_release;
   }
 
-  /// The ends of all buffers that no gather has taken the place of. What nobody released, and goes at the program's
-  /// end, stays.
+  /// Adds the ends of all buffers that no gather has replaced. A buffer that was not released and ends with the program
+  /// stays.
   void add_last_ends() {
     for (const auto& [key, now] : current_) {
       if (!now.gathered) continue;
@@ -205,8 +205,7 @@ class PlanBuilder {
     }
   }
 
-  /// A pool may have made its buffers before it needed them: which buffer is there already shows whether the pool
-  /// passed over another one.
+  /// A pool may make buffers before it needs them: the buffers that exist show whether the pool left out one of them.
   void make_pools_ahead() {
     for (std::size_t i = 0; i < plan_.buffers.size(); ++i) {
       const auto& [gather, block, begin] = begins_[i];
@@ -219,8 +218,8 @@ class PlanBuilder {
     }
   }
 
-  /// Of parameters that lie in one storage, those that were not inspected: the inspection of another one found all
-  /// names, so theirs were gone with their own releases.
+  /// For parameters that share a storage, some of which were not inspected: the inspection of another one found all
+  /// names, so theirs had ended with their own releases.
   void drop_parts_at_release() {
     const auto inspected = [](const ReplayBuffer& buffer) { return buffer.unnamed || !buffer.holders.empty(); };
     std::set<std::size_t> known;  // storages, by the first buffer in them
@@ -242,14 +241,14 @@ class PlanBuilder {
     for (const auto& [buffer, release] : released) drop(buffer, release.at, release.thread, true);  // the storage stays
   }
 
-  /// True if the storage has the whole block, less what the allocator rounded up.
+  /// True if the storage fills the whole block, except for the allocator's rounding.
   [[nodiscard]] bool alone_in(const Block& block, const Mark& given) const {
     constexpr std::int64_t kMostRounding = std::int64_t{2} << 20;
     return block.storage == given.storage && block.bytes.value - given.bytes->value < kMostRounding;
   }
 
-  /// Where the buffer is taken: at its block, if nothing of the key, no other gather of the storage and no step lies
-  /// between that and the gather.
+  /// Where the buffer begins in the replay: at its block, unless an event of the key, another gather of the storage or
+  /// the end of a step lies between the block and the gather.
   [[nodiscard]] Sequence begin_of(const Cycle& cycle, const Mark& given, const Block* block, Sequence last) const {
     const Sequence gather = cycle.gather->span.from_seq;
     if (gather < region_.from) return gather;
@@ -274,7 +273,7 @@ class PlanBuilder {
       const Sequence from = mark.span.from_seq;
       const bool final = mark.flags.final && !mark.flags.persistent;
       const bool frees = final && end.valid() && end > from && end <= row->at();
-      // Who registered the tensor has the last reference.
+      // The owner of the registered tensor has the last reference.
       if (frees && now.ends_with_storage && from < region_.to) drop(now.buffer, from, mark.by.thread, true);
       now.freed = now.freed || frees;
       now.last = std::max(now.last, row->at());
@@ -305,7 +304,7 @@ class PlanBuilder {
     }
   }
 
-  /// The ends of steps; without steps, the program's last operator, after which nothing is expected to be released.
+  /// Adds the ends of steps. Without steps: the program's last operator, after which no release is expected.
   void add_frame() {
     for (const Step& step : region_.steps) {
       add(ReplayDo::kStep, step.to, kNoThread, 0);

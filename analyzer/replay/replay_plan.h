@@ -1,5 +1,5 @@
-// What happened in a stretch of a run, as a plan that the reference executor can replay: gathers, waits, reads and
-// releases in their order, how long names kept each gathered storage, and how much else was allocated meanwhile.
+// A stretch of a run as a plan that the reference executor can replay: gathers, waits, reads and releases in order, how
+// long names kept each gathered storage, and how much else was allocated in between.
 #pragma once
 
 #include <cstdint>
@@ -14,40 +14,40 @@
 
 namespace dcmt::analyzer {
 
-/// A variable that named the storage when somebody looked.
+/// A variable that referred to the storage at a census.
 struct ReplayHolder {
   HolderKind kind = HolderKind::kLocal;
   std::string name, function;
 };
 
-/// One gathered storage: from the gather that made it until its bytes went.
+/// One gathered storage: from its gather until its bytes were freed.
 struct ReplayBuffer {
   Key key;
-  std::int64_t id = 0;  ///< the parameter in the replay: the key's, unless another graph or size has it
+  std::int64_t id = 0;  ///< the parameter's number in the replay: the key's, unless it is used by another graph or size
   StorageId storage;
   Bytes bytes;
-  Bytes rounding;  ///< so many of them are the allocator's: the storage has the others
-  StringId dtype;  ///< of its elements, where known
+  Bytes rounding;  ///< part of `bytes` that the allocator added by rounding up
+  StringId dtype;  ///< of the elements, if known
   std::int32_t stream = kNoStream;
   bool persistent = false;
-  /// The first of the buffers that lie in one storage, also for that one itself.
+  /// The first of the buffers that share one storage; set for that buffer, too.
   std::optional<std::size_t> shares;
   std::vector<ReplayHolder> holders;  ///< as a census found them
-  bool unnamed = false;               ///< it did not find them all
+  bool unnamed = false;               ///< the census did not find all of them
 };
 
 enum class ReplayDo {
-  kLevel,     ///< everything but the buffers takes `bytes` now
-  kMake,      ///< the storage of `buffer`, of a pool, before anything is gathered into it
-  kGather,    ///< of `buffer`; with `again` it is there already
-  kWait,      ///< for it
-  kRead,      ///< an operator takes it as an input after its release; `bytes` are there
-  kRelease,   ///< one of `users` uses
-  kEmpty,     ///< its storage gives its bytes back without a release
-  kDrop,      ///< the last of its names goes
-  kForget,    ///< whoever gathered it knows it no more, without a release
-  kOperator,  ///< the thread begins an operator that has nothing to do with any buffer
-  kMemory,    ///< `bytes` are asked for that nobody has
+  kLevel,     ///< all memory except the buffers is `bytes` from here on
+  kMake,      ///< makes the storage of `buffer`, which is of a pool, before a gather uses it
+  kGather,    ///< gathers `buffer`; with `again` its storage exists already
+  kWait,      ///< waits for `buffer`
+  kRead,      ///< an operator reads `buffer` after its release; `bytes` exist
+  kRelease,   ///< releases one of `users` uses
+  kEmpty,     ///< the storage's bytes are freed without a release
+  kDrop,      ///< the last name is removed
+  kForget,    ///< the gathering code forgets the buffer without a release
+  kOperator,  ///< the thread begins an operator that uses no buffer
+  kMemory,    ///< requests `bytes` that are not available
   kStep,      ///< step `step` ends
 };
 
@@ -59,27 +59,27 @@ struct ReplayEvent {
   Bytes bytes;
   std::int64_t users = 1;
   bool again = false;
-  bool inside_release = false;      ///< of a drop: it is the release that lets go of the last name
-  bool clears_tensor_only = false;  ///< of a release: the storage is left to whoever else refers to it
+  bool inside_release = false;      ///< for kDrop: the release itself removes the last name
+  bool clears_tensor_only = false;  ///< for kRelease: the storage is left to its other references
   std::int64_t step = 0;
 };
 
 struct ReplayPlan {
   ReplayRegion region;
   StringId device;
-  bool cut_off = false;  ///< the program was ended by a signal: nothing was given back
-  Bytes begin;           ///< allocated when the region begins
+  bool cut_off = false;  ///< a signal ended the program: nothing was freed afterwards
+  Bytes begin;           ///< allocated bytes at the begin of the region
   std::vector<ReplayBuffer> buffers;
-  std::size_t prologue = 0;  ///< so many events bring about the state in which the region begins
+  std::size_t prologue = 0;  ///< number of events that produce the initial state of the region
   std::vector<ReplayEvent> events;
   ReplayFacts facts;
-  std::vector<std::string> notes;  ///< what of the region is not in the plan
+  std::vector<std::string> notes;  ///< what the plan leaves out of the region
 
-  /// Threads with events, the one with most of them first.
+  /// Threads with events, the one with most events first.
   [[nodiscard]] std::vector<ThreadId> threads() const;
 };
 
-/// kBadInput where only sums of the region are in the trace, or nothing was gathered in it.
+/// kBadInput if the trace has only sums of the region, or no gather in it.
 [[nodiscard]] Expected<ReplayPlan> plan_of(const Analysis& analysis, const ReplayRegion& region);
 
 [[nodiscard]] std::string_view name_of(ReplayDo what);

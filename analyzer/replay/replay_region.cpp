@@ -16,7 +16,7 @@ ReplayRegion of_steps(const Analysis& analysis, const Step* first, const Step* l
   if (first != nullptr) {
     region.from = first->from;
   } else if (!steps.empty()) {
-    region.from = steps.back().to;  // what comes after the last step
+    region.from = steps.back().to;  // the part after the last step
   }
   region.to = last != nullptr && last->to.valid() ? last->to : after_all(*analysis.data);
   for (const Step& step : steps) {
@@ -42,7 +42,7 @@ Expected<ReplayRegion> region_of(const Analysis& analysis, const Finding& findin
     return Error{ErrorCode::kNotComparable, "finding " + std::to_string(finding.number) + " (" + finding.title +
                                                 ") is of no parameter: there is no cycle to replay."};
   }
-  // The stretch that most items lie in; of several that have as many, that of the peak, else the first.
+  // The stretch with most items; of several, the one with the peak, else the first.
   std::map<std::pair<Sequence, Sequence>, std::pair<ReplayRegion, std::size_t>> stretches;
   std::size_t most = 0;
   for (const FindingItem& item : finding.items) {

@@ -1,4 +1,4 @@
-// Which stretch of a run a replay plays.
+// The stretch of a run that a replay plays.
 #pragma once
 
 #include <cstdint>
@@ -9,17 +9,17 @@
 
 namespace dcmt::analyzer {
 
-/// Whole steps, or all of a trace that has none.
+/// Complete steps, or the whole trace if it has no steps.
 struct ReplayRegion {
   Sequence from, to;        ///< [from, to)
-  std::vector<Step> steps;  ///< those that end in it, in order
+  std::vector<Step> steps;  ///< steps that end in the region, in order
 
   [[nodiscard]] bool has(Sequence at) const { return at >= from && at < to; }
   friend bool operator==(const ReplayRegion& a, const ReplayRegion& b) { return a.from == b.from && a.to == b.to; }
 };
 
-/// The step in which most of a finding lies, with the later one that the reads after its releases reach. kNotComparable
-/// for a finding that is of no parameter.
+/// The step that contains most of a finding, up to the later step with reads after its releases. kNotComparable for a
+/// finding without parameters.
 [[nodiscard]] Expected<ReplayRegion> region_of(const Analysis& analysis, const Finding& finding);
 /// kUsage if there is no such step.
 [[nodiscard]] Expected<ReplayRegion> region_of_step(const Analysis& analysis, std::int64_t step);

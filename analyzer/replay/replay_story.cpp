@@ -11,7 +11,7 @@ namespace {
 
 using What = StoryRun::What;
 
-/// nullopt: the story does without the event.
+/// nullopt if the story omits the event.
 std::optional<What> what_of(const ReplayEvent& event, const ReplayBuffer& buffer) {
   switch (event.what) {
     case ReplayDo::kGather:
@@ -31,10 +31,10 @@ std::optional<What> what_of(const ReplayEvent& event, const ReplayBuffer& buffer
 }
 
 struct Uses {
-  std::int64_t declared = 1, releases = 0;  ///< what the first release declares counts
+  std::int64_t declared = 1, releases = 0;  ///< the number declared by the first release counts
 };
 
-/// How a storage ends is no part of the story once it has been released, and nothing reads it any more.
+/// Omits the end of a storage that was released and is not read any more.
 std::vector<StoryRun> without_ends(const std::vector<StoryRun>& runs, const std::vector<Uses>& uses) {
   std::set<std::size_t> goes_on;
   std::vector<StoryRun> kept;
@@ -53,7 +53,7 @@ std::vector<StoryRun> without_ends(const std::vector<StoryRun>& runs, const std:
 }  // namespace
 
 ReplayStory story_of(const ReplayPlan& plan, const std::vector<std::size_t>& buffers) {
-  std::map<std::size_t, std::size_t> numbers;  // in the story, of buffers
+  std::map<std::size_t, std::size_t> numbers;  // of buffers, in the story
   for (const std::size_t buffer : buffers) numbers.emplace(buffer, numbers.size());
   std::vector<Uses> uses(buffers.size());
   std::vector<StoryRun> runs;

@@ -1,4 +1,4 @@
-// The story of a plan: what happened to its gathered storages, and nothing else.
+// The story of a plan: the events of its gathered storages, and nothing else.
 #pragma once
 
 #include <cstdint>
@@ -10,20 +10,20 @@ namespace dcmt::analyzer {
 
 struct StoryStorage {
   Key key;
-  std::int64_t cycle = 0;  ///< of the key in the story, from 1
+  std::int64_t cycle = 0;  ///< number of the key's cycle within the story, from 1
   Bytes bytes;
-  std::int64_t uses = 1;  ///< that its first release declares
+  std::int64_t uses = 1;  ///< declared by its first release
 };
 
-/// An event of a storage, as often as it comes in a row.
+/// An event of a storage, with the number of consecutive repetitions.
 struct StoryRun {
   enum class What {
     kGather,
-    kRelease,         ///< that clears the tensor only
-    kReleaseAndFree,  ///< that gives the bytes back
-    kRead,            ///< after a release
-    kEmpty,           ///< the bytes go without a release
-    kDrop,            ///< the last name goes
+    kRelease,         ///< clears the tensor only
+    kReleaseAndFree,  ///< frees the bytes
+    kRead,            ///< a read after a release
+    kEmpty,           ///< the bytes are freed without a release
+    kDrop,            ///< the last name is removed
   };
 
   std::size_t storage = 0;  ///< index in the story
@@ -33,13 +33,13 @@ struct StoryRun {
 
 struct ReplayStory {
   std::vector<StoryStorage> storages;
-  std::vector<StoryRun> runs;  ///< without ends of storages that were released and that nothing reads any more
+  std::vector<StoryRun> runs;  ///< omits the end of a released storage that nothing reads afterwards
 };
 
-/// Of these buffers of the plan.
+/// The story of these buffers of the plan.
 [[nodiscard]] ReplayStory story_of(const ReplayPlan& plan, const std::vector<std::size_t>& buffers);
 
-/// All buffers of the plan, those of the finding first; nullptr: in the order of the plan.
+/// All buffers of the plan, those of the finding first. With nullptr they are in the order of the plan.
 [[nodiscard]] std::vector<std::size_t> buffers_for(const ReplayPlan& plan, const Finding* finding);
 
 }  // namespace dcmt::analyzer

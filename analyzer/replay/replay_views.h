@@ -1,4 +1,4 @@
-// What `reproduce` may say: a plan as the file that a replay reads, and what became of a replay.
+// The result of `reproduce`: a plan in the form of the file that a replay reads, and the outcome of a replay.
 #pragma once
 
 #include <optional>
@@ -119,7 +119,7 @@ struct PlanFile {
   }
 };
 
-/// Of replayed releases: each of them was gathered.
+/// Verdicts of replayed releases. Each of these releases has a gather.
 struct ReplayVerdicts : VerdictCounts {
   static constexpr std::string_view kShape = "verdict_counts";
   static void describe(auto&& field) {
@@ -136,7 +136,7 @@ struct ReplayVerdicts : VerdictCounts {
   }
 };
 
-/// One replay: the findings of a stretch of the run. Points into the plan and the facts it was made of.
+/// One replay: the findings of a stretch of the run. Points into the plan and the facts.
 struct ReplayView {
   std::vector<std::int64_t> findings;
   std::optional<std::int64_t> first_step, last_step;
@@ -152,12 +152,12 @@ struct ReplayView {
   std::vector<std::string> notes;
 
   std::vector<std::string> titles;  ///< of the findings
-  bool after_last_step = false;     ///< without a step: what comes after the last one, not the whole run
+  bool after_last_step = false;     ///< without a step: only what follows the last step, not the whole run
   std::int64_t gathers = 0, release_events = 0, threads = 0;  ///< of the plan
-  bool holders_known = false;                                 ///< of some release
+  bool holders_known = false;                                 ///< for some release
   std::optional<analyzer::Key> differing_key;                 ///< of the release that differs
   std::optional<StorageId> differing_storage;
-  bool frees_by_switch = false;  ///< a switch has releases free, which is what the prediction is of
+  bool frees_by_switch = false;  ///< a switch makes releases free the storage, as the prediction assumes
 
   static constexpr std::string_view kShape = "replay";
   static void describe(auto&& field) {
@@ -194,16 +194,16 @@ struct ReproduceView {
   }
 };
 
-/// What was replayed, and what came of it.
+/// A replay and its result.
 struct Replay {
-  std::vector<const analyzer::Finding*> findings;  ///< empty: a step was asked for
+  std::vector<const analyzer::Finding*> findings;  ///< empty: a step was requested
   analyzer::ReplayPlan plan;
   std::vector<std::string> switches;  ///< as given: "name", "name=off"
   analyzer::ReplayFacts facts;        ///< of the replay
   std::optional<analyzer::ReplayDifference> difference;
 };
 
-/// `plan` must outlive it.
+/// `plan` must outlive the result.
 [[nodiscard]] PlanFile plan_file(const std::string& path, const TraceData& data, const analyzer::ReplayPlan& plan);
 [[nodiscard]] ReproduceView reproduce_view(const std::string& path, const analyzer::Analysis& analysis,
                                            const std::vector<Replay>& replays);

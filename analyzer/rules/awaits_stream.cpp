@@ -12,11 +12,11 @@ namespace {
 
 using Kind = ActiveEvent::Kind;
 
-// At the peak of active bytes: less than either is not worth a finding.
+// Limits at the peak of active bytes. A wait below either of them is not reported.
 constexpr std::int64_t kLeastBytes = std::int64_t{1} << 20;
 constexpr std::int64_t kLeastPercent = 1;
 
-/// The peak of a device's active bytes, and what waited then.
+/// Finds the peak of a device's active bytes, and the blocks that waited then.
 WaitsAtPeak find_peak(const TraceData& data, const DevicePeaks& peaks) {
   WaitsAtPeak result;
   result.device = peaks.device;
@@ -35,7 +35,7 @@ WaitsAtPeak find_peak(const TraceData& data, const DevicePeaks& peaks) {
       ++result.waiting;
     }
     if (event.kind == Kind::kDone) waiting -= bytes;
-    // Between windows, blocks are missing.
+    // Blocks are missing between windows.
     if (data.has_sums_only() && data.sums_only_at(event.seq) != nullptr) return;
     result.most = std::max(result.most, Bytes(waiting));
     result.without_waits = std::max(result.without_waits, Bytes(allocated));

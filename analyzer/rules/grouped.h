@@ -1,4 +1,4 @@
-// Findings in the making: items that are alike are one finding.
+// Collects items into findings: similar items make one finding.
 #pragma once
 
 #include <map>
@@ -18,7 +18,7 @@ class Grouped {
     if (fresh) order_.push_back(group);
     group->second.items.push_back(std::move(item));
   }
-  /// Calls `complete(alike, finding)` for each, in the order of their first items, and hands them over.
+  /// Calls `complete(alike, finding)` for each finding, in the order of their first items, and moves the findings out.
   template <class Complete>
   [[nodiscard]] std::vector<Finding> take(Complete&& complete) {
     std::vector<Finding> findings;

@@ -1,6 +1,6 @@
-// Storages that outlive the round in which they were made, more of them in every part of the run, and hardly any of
-// which ever go. What fills and stops (a cache, a ring of buffers), and what is replaced (an average of weights), is
-// not growth.
+// Storages that outlive the round in which they were made, more of them in every part of the run, and of which hardly
+// any are freed. Not growth: what fills up and stops (a cache, a ring of buffers), and what is replaced (an average of
+// weights).
 #include <algorithm>
 #include <map>
 #include <optional>
@@ -20,12 +20,12 @@
 namespace dcmt::analyzer {
 namespace {
 
-/// A finding in the making: one container, variable, or place whose holder is not known.
+/// A finding in the making: a container, a variable, or a place without a known holder.
 struct Group {
   Growth growth;
   const Container* container = nullptr;
   HeldStorages held;
-  std::set<std::size_t> adding;  ///< rounds
+  std::set<std::size_t> adding;  ///< rounds that added storages
 
   /// @param needed_until  nullopt: to the end of the run
   void add(const Living& living, std::optional<Sequence> needed_until, bool seen, bool frees, bool alone) {
@@ -40,7 +40,7 @@ struct Group {
   }
 };
 
-/// Two readings found no root that leads to it: it goes with the cycle. A variable that held it once does not count.
+/// Two readings found no root that leads to the storage: it is freed with the cycle. Former holders do not count.
 bool only_cycles_hold(const TraceData& data, StorageId storage) {
   const auto paths = data.owners.paths_to(storage);
   return std::ranges::all_of(paths, [&](const OwnerPath& path) {
@@ -48,8 +48,8 @@ bool only_cycles_hold(const TraceData& data, StorageId storage) {
   });
 }
 
-/// Whether the latest reading found the storage in a cycle, without proof yet: then it is not held as `by` says, if
-/// that is something else.
+/// True if the latest reading found the storage in a cycle, without proof yet, and `by` is something else. Then `by`
+/// does not hold it.
 bool is_in_another_cycle(const TraceData& data, const HeldBy& by, StorageId storage) {
   const auto paths = data.owners.paths_to(storage);
   if (paths.empty()) return false;
@@ -105,7 +105,7 @@ std::map<std::string, Group> groups_of(const TraceData& data, const Rounds& roun
   return groups;
 }
 
-/// Whether it keeps what autograd saved for a backward.
+/// True if the holder keeps what autograd saved for a backward.
 bool keeps_graphs(const TraceData& data, const Growth& growth) {
   return std::ranges::any_of(growth.storages, [&](const GrowingStorage& each) {
     const Held* held = data.owners.of(each.storage);
@@ -136,7 +136,7 @@ std::vector<Finding> grows(const TraceData& data, const Releases&) {
   if (rounds.steps() < kFewestRounds || (by_calls && has_backward(data))) return {};
   std::vector<Finding> findings;
   for (auto& [name, group] : groups_of(data, rounds)) {
-    // What the last rounds have made, before it is let go of.
+    // Otherwise these are storages of the last rounds, which may still be dropped.
     if (group.adding.size() < kFewestAdding) continue;
     Finding finding;
     finding.rule = "grows";

@@ -1,7 +1,7 @@
-// Memory of the process that is not torch's and grows with each step, by two witnesses: the counters of the kernel,
-// sampled at ends of steps, and what the pages are mapped for, read at least twice. Libraries, the page cache of files,
-// buffers of a fixed size that are filled, pools that fill and stop, and what the tool itself has mapped, are not
-// growth.
+// Memory of the process that is not torch's and grows with each step. There are two sources: the counters of the
+// kernel, sampled at ends of steps, and the mappings' purposes, read at least twice. Not growth: libraries, the page
+// cache of files, buffers of a fixed size that are filled, pools that fill up and stop, and mappings of the tool
+// itself.
 #include <algorithm>
 #include <functional>
 #include <map>
@@ -16,16 +16,16 @@
 namespace dcmt::analyzer {
 namespace {
 
-/// Steps that are not judged: the first, as many as a share of the run.
+/// The first steps are not judged: at least this many, and at least this share of the run.
 constexpr double kFirstSteps = 3, kWarmUpShare = 0.2;
-/// Less is no finding: bytes, and as a share of what is resident.
+/// Smaller growth is not reported: in bytes, and as a share of the resident memory.
 constexpr double kLeast = 8.0 * (1 << 20), kLeastShare = 0.01;
-/// A log of numbers grows by less each step; it is one if it comes to this share.
+/// A log of numbers grows by less per step. It is reported if its growth reaches this share.
 constexpr double kLeastPerStep = 4096, kLeastShareOfLog = 0.1;
-/// Of what the counters say, the classes must confirm so much.
+/// The share of the counters' growth that the classes must confirm.
 constexpr double kConfirmed = 0.5;
-/// Between tensors that are kept, malloc has holes where others were. In a list of equal outputs the holes were 0.9
-/// times as large as the tensors. Up to so many times the growth of tensors, malloc's growth may be holes.
+/// malloc has holes between tensors that are kept, where others were. In a list of equal outputs, the holes had 0.9
+/// times the size of the tensors. malloc's growth may be holes up to this multiple of the tensors' growth.
 constexpr double kMayBeHoles = 3;
 
 double steps_by(const Rounds& rounds, Sequence seq) { return static_cast<double>(rounds.steps_before(rounds.at(seq))); }
@@ -34,10 +34,10 @@ double number(Bytes bytes) { return static_cast<double>(bytes.value); }
 
 struct Series {
   std::function<double(const Resident&)> bytes;
-  std::vector<std::string_view> kinds;  ///< of mappings that can explain it
+  std::vector<std::string_view> kinds;  ///< kinds of mappings that can explain it
 };
 
-/// What torch has handed out and what is resident are apart by what was never touched; that is a constant, as a rule.
+/// Memory that torch has handed out and resident memory differ by untouched memory. That is usually constant.
 std::vector<Series> all_series() {
   return {
       {[](const Resident& each) { return number(each.anonymous) - number(each.torch); }, {"malloc", "python", "other"}},
@@ -50,11 +50,11 @@ const Mapped* find_kind(std::span<const Mapped> classes, std::string_view kind) 
   return found != classes.end() ? &*found : nullptr;
 }
 
-/// What has grown most between two readings of the classes.
+/// The kind that has grown most between two readings of the classes.
 struct Grown {
   const Mapped* after = nullptr;
   Bytes before;
-  double all = 0;  ///< of all kinds
+  double all = 0;  ///< sum of all kinds
 };
 
 Grown grown_between(const ProcessMemory& memory, const Resident& first, const Resident& last, const Series& series) {
@@ -66,7 +66,8 @@ Grown grown_between(const ProcessMemory& memory, const Resident& first, const Re
     const Bytes had = before != nullptr ? before->outside() : Bytes();
     const double more = (after != nullptr ? number(after->outside()) : 0) - number(had);
     const double mapped = after != nullptr ? number(after->size) - (before != nullptr ? number(before->size) : 0) : 0;
-    // What was mapped before and is used only now, as a buffer that is filled or a file that is read, is no growth.
+    // Memory that was mapped before and is used only now, such as a buffer that is filled or a file that is read, is no
+    // growth.
     if (more > 0 && mapped < kConfirmed * more) continue;
     grown.all += more;
     if (more <= most) continue;
@@ -77,7 +78,7 @@ Grown grown_between(const ProcessMemory& memory, const Resident& first, const Re
   return grown;
 }
 
-/// The holder of arrays of numpy that explains it: found at two readings, and growing as fast.
+/// The holder of numpy arrays that explains the growth: found at two readings, and growing as fast.
 struct GrowingArrays {
   const ArrayHolder* holder = nullptr;
   double per_step = 0;
@@ -129,7 +130,7 @@ std::string fix_of(std::string_view kind) {
 std::optional<OutsideGrowth> growth_of(const TraceData& data, const Rounds& rounds, const Series& series) {
   const ProcessMemory& memory = data.memory;
   std::vector<const Resident*> read = memory.with_classes();
-  // Before the first steps have ended, modules are imported and models are made.
+  // Before the first steps have ended, the program imports modules and makes models.
   std::erase_if(read, [&](const Resident* each) { return steps_by(rounds, each->seq) < kFirstSteps; });
   if (read.size() < 2) return {};
   const double warm = std::max(kFirstSteps, kWarmUpShare * static_cast<double>(rounds.steps()));

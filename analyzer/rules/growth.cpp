@@ -7,7 +7,7 @@
 namespace dcmt::analyzer {
 namespace {
 
-/// Of a damaged trace the sums must stay numbers.
+/// Limits the sums of a damaged trace.
 constexpr double kMostSmall = 2;  // times the bytes of the storages with rows
 
 }  // namespace
@@ -23,7 +23,7 @@ void HeldStorages::add(const Storage& storage, const GrowingStorage& growing) {
 
 void HeldStorages::add_small(const TraceData& data, const Container& container) {
   const Scan* scan = data.owners.scan(container.small_scan);
-  double then = 0;  // bytes that went with it alone when it was read
+  double then = 0;  // bytes that ended with it alone at the reading
   for (const GrowingStorage& each : storages_) {
     const Held* held = data.owners.of(each.storage);
     const Storage* storage = data.storages.find(each.storage);

@@ -1,4 +1,4 @@
-// Storages that one holder keeps beyond the round in which they were made: mostly, each round adds some.
+// Storages that one holder keeps beyond the round in which they were made. Usually, each round adds some.
 #pragma once
 
 #include <cstdint>
@@ -11,47 +11,47 @@
 
 namespace dcmt::analyzer {
 
-/// One that was alive at the end of the last round.
+/// A storage that was alive at the end of the last round.
 struct GrowingStorage {
   StorageId storage;
   Bytes bytes;
-  Sequence needed_until;  ///< the program has no use for it from then on
-  bool frees = false;     ///< it goes when this container and others that grow let go of it
-  bool alone = false;     ///< it goes when this container alone does
-  Bytes small = {};       ///< of storages without rows that go with it: its share of those that the container holds
+  Sequence needed_until;  ///< the program does not need it from there on
+  bool frees = false;     ///< freed if this container and other growing ones drop it
+  bool alone = false;     ///< freed if this container alone drops it
+  Bytes small = {};       ///< in storages without rows that are freed with it: its share of the container's
 };
 
 struct GrowingSite {
-  StackId stack;  ///< where storages were made
+  StackId stack;  ///< the place where they were made
   Bytes bytes;
   std::int64_t storages = 0;
 };
 
-/// Of a finding about storages that do not become more, `rounds` is 0.
+/// In a finding about storages whose number does not grow, `rounds` is 0.
 struct Growth {
-  std::string holder;       ///< "main: probe.seen"; empty: no scan found them
-  std::string_view place;   ///< where the frame stood that is the root of the path; empty: another root
-  std::string_view type;    ///< "list"; empty: it is no container
-  std::int64_t rounds = 0;  ///< steps in which it grew: from the first that added to it to the last of the run
-  Bytes per_round;          ///< mean over these
+  std::string holder;       ///< "main: probe.seen"; empty: no scan found the storages
+  std::string_view place;   ///< the position of the frame that is the root of the path; empty: another kind of root
+  std::string_view type;    ///< "list"; empty: not a container
+  std::int64_t rounds = 0;  ///< steps in which it grew: from the first one that added to it to the last of the run
+  Bytes per_round;          ///< mean over `rounds`
   bool by_calls = false;    ///< the program has no steps: rounds are its calls of one place
-  Bytes alone;              ///< of its storages, those that go when it alone lets go
-  std::int64_t seen = 0;    ///< storages that a scan found there
-  std::vector<GrowingStorage> storages;  ///< in the order in which they were made
-  /// What was made in the same way after the last round: no part of the sums, but a peak there has it.
+  Bytes alone;              ///< bytes of the storages that are freed if the holder alone drops them
+  std::int64_t seen = 0;    ///< number of storages that a scan found there
+  std::vector<GrowingStorage> storages;  ///< in the order of creation
+  /// Storages made in the same way after the last round. They are not in the sums, but a peak there contains them.
   std::vector<GrowingStorage> after;
   std::vector<GrowingSite> sites;  ///< most bytes first
 };
 
-/// The storages of one holder, and where they were made.
+/// The storages of one holder, and the places where they were made.
 class HeldStorages {
  public:
   void add(const Storage& storage, const GrowingStorage& growing);
   [[nodiscard]] Bytes bytes() const { return bytes_; }
-  /// Fills a growth's storages, their bytes that go alone, and sites. To be called once.
+  /// Fills a growth's `storages`, `alone` and `sites`. May be called only once.
   void move_to(Growth& growth);
-  /// Shares out what a reading found the container to hold in storages without rows, among those of its storages that
-  /// go with it alone.
+  /// Distributes the bytes that the container holds in storages without rows among its storages that are freed with it
+  /// alone.
   void add_small(const TraceData& data, const Container& container);
 
  private:
@@ -60,8 +60,8 @@ class HeldStorages {
   Bytes bytes_;
 };
 
-/// Blocks of its storages, from the end of the round in which they were made: what the peak has of them is not needed.
-/// Storages that would be held otherwise are left out.
+/// The gaps of blocks of the storages, from the end of the round that made them: a peak does not need them there.
+/// Storages that something else would hold are left out.
 [[nodiscard]] std::vector<Gap> gaps_of_growth(const TraceData& data, const Growth& growth);
 
 }  // namespace dcmt::analyzer

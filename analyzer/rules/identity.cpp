@@ -30,7 +30,7 @@ std::string function_text(const TraceData& data, StringId function, StringId fil
   return without_numbers(data.text(function)) + " (" + portable_name(data, file) + ")";
 }
 
-/// The innermost function that somebody wrote: what a compiler made of it is called alike everywhere.
+/// The innermost function that a person wrote. Names of compiled code are the same everywhere.
 std::string place_text(const TraceData& data, StackId stack) {
   const Frame* place = data.frames.find(site_of(data, stack));
   if (place == nullptr) return "no Python";
@@ -43,7 +43,7 @@ std::string place_text(const TraceData& data, StackId stack) {
   return function_text(data, place->function, place->file);
 }
 
-/// Marks of one part of the identity: what they are called, and from where.
+/// Marks of one part of the identity: their names and their callers.
 struct Places {
   Texts names, functions;
 
@@ -78,7 +78,7 @@ PlacesOfFinding places_of(const TraceData& data, const Finding& finding) {
     places.born.names.insert(finding.outside->kind);
     places.born.functions.insert("no storage of torch");
   }
-  if (!finding.out_of_memory.empty()) return places;  // its items are what was held then: that differs from run to run
+  if (!finding.out_of_memory.empty()) return places;  // the items are what was held then, which differs from run to run
   for (const FindingItem& item : finding.items) {
     places.born.add(data, item.gather);
     places.released.add(data, item.release);
@@ -114,7 +114,7 @@ void identify(const TraceData& data, std::vector<Finding>& findings) {
     Names names{finding.rule, joined(own.born.names), joined(own.released.names), joined(own.read.names),
                 Texts(finding.origins.begin(), finding.origins.end())};
     PlacesOfFinding& shared = alike[names];
-    // Errors and reads have places of their own, by which their rules tell them apart.
+    // Errors and reads have places of their own, which their rules use to distinguish them.
     if (finding.rule == "residual") {
       add(shared.born, own.born);
       add(shared.released, own.released);

@@ -1,6 +1,6 @@
-// What makes a finding the same one in the next run, on another rank, with other censuses taken, after an unrelated
-// edit: what it is and where in the program, in words that do not change with addresses, sequences, line numbers or the
-// names of generated files.
+// The identity of a finding: equal in the next run, on another rank, with other censuses, and after an unrelated edit.
+// It consists of what the finding is and where in the program, in texts that do not depend on addresses, sequences,
+// line numbers or names of generated files.
 #pragma once
 
 #include <optional>
@@ -16,9 +16,9 @@ struct Finding;
 
 struct FindingIdentity {
   std::string rule;
-  std::string born;      ///< what gave the storages, and the function that called it; of out of memory: what asked
-  std::string released;  ///< the same of their release, and of the read after it; empty: there is none
-  /// The function that holds them. nullopt: not known for certain, in this run.
+  std::string born;      ///< what gave the storages, and its calling function; for out of memory: what requested memory
+  std::string released;  ///< the same for their release, and for the read after it; empty: none
+  /// The function that holds the storages. nullopt: not certain in this run.
   std::optional<std::string> holder;
 
   friend bool operator==(const FindingIdentity&, const FindingIdentity&) = default;
@@ -34,11 +34,11 @@ struct FindingIdentity {
   }
 };
 
-/// True if they are one defect: holders tell two apart only where both are certain.
+/// True if both are one defect. Different holders separate them only if both holders are certain.
 [[nodiscard]] bool same_finding(const FindingIdentity& a, const FindingIdentity& b);
 
-/// Gives each finding its identity. A place is that of all findings that differ in their holders alone, so it does not
-/// depend on which releases a census was taken at; where they have several, it is "[*]".
+/// Gives each finding its identity. Findings that differ only in their holders share one place, so that the place does
+/// not depend on which releases had a census. If they have several places, the place is "[*]".
 void identify(const TraceData& data, std::vector<Finding>& findings);
 
 }  // namespace dcmt::analyzer

@@ -22,7 +22,7 @@ namespace {
 constexpr double kLeastShare = 0.01;  ///< of the peak
 constexpr std::size_t kMostRemarks = 3;
 
-/// What one holder has at the peak, or at the last reading.
+/// Storages of one holder at the peak, or at the last reading.
 struct Kept {
   std::int64_t storages = 0;
   Bytes bytes;
@@ -58,7 +58,7 @@ class KeptByHolder {
 
   [[nodiscard]] std::size_t round_at(Sequence seq) const { return rounds_.at(seq); }
 
-  /// @param before  rounds up to this one count
+  /// @param before  only rounds before this one count
   void add(const std::vector<const Block*>& blocks, std::size_t before, bool at_reading) {
     std::map<std::string, Kept> by_holder;
     for (const Block* block : blocks) {
@@ -77,7 +77,7 @@ class KeptByHolder {
     }
   }
 
-  /// Of what was added since the last call.
+  /// The remarks about what was added since the last call.
   [[nodiscard]] std::vector<Remark> remarks(const Peak& peak) {
     std::vector<Remark> remarks;
     for (const auto& [holder, kept] : std::exchange(kept_, {})) {
@@ -103,7 +103,7 @@ class KeptByHolder {
     return is_phase(data_, phases_.at(storage.span.from_seq), "backward");
   }
 
-  /// What an attribute or a container was seen to have.
+  /// True if an attribute or a container was found to hold the storage.
   [[nodiscard]] bool stays(const Storage& storage, std::string_view holder) const {
     const Held* held = data_.owners.of(storage.id);
     return held != nullptr && (!held->containers.empty() || !is_plain_variable(holder));
@@ -120,9 +120,9 @@ class KeptByHolder {
 }  // namespace
 
 std::vector<Remark> kept(const TraceData& data, const std::vector<Peak>& peaks, const std::vector<Finding>& findings) {
-  // Without a reading of the memory no holder has a name.
+  // Without a reading of the memory, holders have no names.
   if (data.owners.scans.empty()) return {};
-  // Later than that a program takes itself apart.
+  // After the last reading, the program may already be ending.
   const Sequence read = data.owners.scans.back().from;
   KeptByHolder kept(data, findings);
   std::vector<Remark> remarks;

@@ -1,5 +1,5 @@
-// What stands at a device's peak, or when the memory was last read, although it was made in an earlier step, and who
-// holds it.
+// Storages of an earlier step that are alive at a device's peak or at the last reading of the memory, and their
+// holders.
 #pragma once
 
 #include <vector>
@@ -10,12 +10,12 @@
 
 namespace dcmt::analyzer {
 
-/// One remark for each variable or container that holds at least a hundredth of the peak, at either of the two,
-/// most bytes first, at most three. Parameters, gradients, states of optimizers, buffers, what autograd saved and what
-/// releases are judged by do not count, nor what the first step made, except in its backward, nor what a finding has,
-/// nor at the last reading what a plain variable has. What the first backward made counts at the peak only: a buffer,
-/// say, that the optimizer's step does not need. Whether anything reads the storages again is not known.
-/// Of each peak, which is that of one device, in their order.
+/// One remark for each variable or container that holds at least a hundredth of the peak, at the peak or at the last
+/// reading. At most three, most bytes first. `peaks`: one per device, in the order of the devices.
+/// Not counted: parameters, gradients, states of optimizers, buffers, what autograd saved, what releases are judged by,
+/// what the first step made outside of its backward, what a finding has, and at the last reading what a plain variable
+/// has. What the first backward made counts at the peak only: for example a buffer that the optimizer's step does not
+/// need. Whether anything reads the storages again is unknown.
 [[nodiscard]] std::vector<Remark> kept(const TraceData& data, const std::vector<Peak>& peaks,
                                        const std::vector<Finding>& findings);
 

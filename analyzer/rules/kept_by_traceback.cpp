@@ -1,4 +1,4 @@
-// Storages that only the variables of calls which an exception has ended still hold, steps later: a traceback was kept.
+// Storages that are held, steps later, only by variables of calls that an exception has ended: a traceback was kept.
 #include <algorithm>
 #include <map>
 #include <set>
@@ -14,13 +14,13 @@
 namespace dcmt::analyzer {
 namespace {
 
-/// A handler that still runs may read them: only what outlived so many steps more is nobody's.
+/// A handler that still runs may read the storages. So only storages that outlive this many further steps count.
 constexpr std::size_t kStepsMore = 1;
 
 /// The calls of one traceback: "sys.last_traceback" of "sys.last_traceback.tb_next.tb_frame train (train.py:7)".
 std::string_view traceback_of(std::string_view path) { return path.substr(0, path.find(".tb_")); }
 
-/// The frames that hold a storage, none if anything else does, or may.
+/// The frames that hold a storage; empty if anything else does, or may.
 std::vector<const Container*> only_frames(const TraceData& data, const Held& held) {
   if (held.otherwise) return {};
   std::vector<const Container*> frames;
@@ -34,16 +34,16 @@ std::vector<const Container*> only_frames(const TraceData& data, const Held& hel
 struct Item {
   const Storage* storage = nullptr;
   Bytes bytes;
-  Sequence round_end;  ///< of the round in which it was made
+  Sequence round_end;  ///< end of the round that made it
 };
 
-/// What the frames of one traceback keep, in the order in which it was made.
+/// The storages that the frames of one traceback keep, in the order of creation.
 struct Kept {
   std::vector<Item> items;
   std::map<const Container*, std::int64_t> frames;  ///< bytes
 };
 
-/// When one of the statements that made what is kept ran again; zero: never. The call had ended by then: in the same
+/// When one of the statements that made the storages ran again; zero: never. The call had ended by then: within one
 /// call, the statement would have given its variable another value.
 Sequence ran_again(const TraceData& data, const std::vector<Item>& items) {
   std::set<StackId> made_at;
@@ -93,7 +93,7 @@ std::vector<Finding> kept_by_traceback(const TraceData& data, const Releases&) {
     const Storage* storage = frames.empty() ? nullptr : data.storages.find(held.storage);
     if (storage == nullptr) continue;
     const std::size_t round = rounds.at(storage->span.from_seq);
-    // What the first round makes, a program may keep for good.
+    // A program may keep on purpose what the first round makes.
     if (round == 0 || round + kStepsMore >= rounds.size() || is_gathered(data, storage->id)) continue;
     const Sequence last = rounds.end(rounds.size() - 1);
     if (!storage->span.covers(last)) continue;

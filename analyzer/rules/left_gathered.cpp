@@ -18,7 +18,7 @@ bool finally_released(const Cycle& cycle) {
 
 bool ended_by_itself(const TraceData& data) { return data.meta_text(meta::kExit).starts_with("exit"); }
 
-/// When backward passes ran.
+/// The begins of backward passes.
 class Backwards {
  public:
   explicit Backwards(const TraceData& data) {
@@ -27,7 +27,7 @@ class Backwards {
     }
     std::sort(begins_.begin(), begins_.end());
   }
-  /// True if one began after `from` and before `until`.
+  /// True if a backward began after `from` and before `until`.
   [[nodiscard]] bool between(Sequence from, Sequence until) const {
     const auto next = std::upper_bound(begins_.begin(), begins_.end(), from);
     return next != begins_.end() && *next < until;
@@ -64,7 +64,7 @@ class Judge {
   }
 
  private:
-  /// The moment by which a release should have come; nullopt if the program was cut off before it.
+  /// The point by which a release should have come; nullopt if the program was killed before it.
   [[nodiscard]] std::optional<Sequence> due(const Cycle& cycle) const {
     const Step* step = step_at(steps_, cycle.gather->span.from_seq);
     if (step != nullptr && step->to.valid()) return step->to;
@@ -76,13 +76,13 @@ class Judge {
     const Sequence gather = cycle.gather->span.from_seq;
     if (lost_.touch(gather, end)) return LeftBecause::kNotKnown;
     if (cycle.next_gather != nullptr) end = std::min(end, cycle.next_gather->span.from_seq);
-    // FSDP2 releases its root in the backward only, as documented. Of others it takes a cycle that shows it.
+    // FSDP2 releases its root only in the backward, as documented. For others, an earlier cycle must have shown it.
     const bool fsdp2 = describe_graph(data_, cycle.key().graph) == "FSDP2";
     const bool by_backward = (fsdp2 || released_.contains(cycle.key())) && !without_backward_.contains(cycle.key()) &&
                              cycle.releases.empty();
     if (!by_backward) return LeftBecause::kNoRelease;
-    // The model of a backward is not recorded. FSDP2's root, which is gathered once for many forwards, stays gathered
-    // through the backwards of other models: those of a student after its teacher was evaluated.
+    // The trace does not say which model a backward is of. FSDP2's root is gathered once for many forwards, and stays
+    // gathered through backwards of other models: those of a student after its teacher was evaluated.
     return fsdp2 || !backwards_.between(gather, end) ? LeftBecause::kNoBackward : LeftBecause::kNoRelease;
   }
 
@@ -115,7 +115,7 @@ class Judge {
   Backwards backwards_;
   Sequence work_end_;
   std::set<Key> released_;          ///< finally, in some cycle
-  std::set<Key> without_backward_;  ///< of them, those that were released though no backward had run since the gather
+  std::set<Key> without_backward_;  ///< of `released_`: released although no backward had run since the gather
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Gathers that no final release followed in time.
+// Gathers without a final release in time.
 #pragma once
 
 #include <vector>
@@ -8,9 +8,9 @@
 namespace dcmt::analyzer::rules {
 
 enum class LeftBecause {
-  kNoRelease,   ///< the work went on, and no final release came
-  kNoBackward,  ///< no backward of its model is known to have followed, and it is released in backwards only
-  kNotKnown,    ///< records were lost: a release may be among them
+  kNoRelease,   ///< the program went on, and no final release came
+  kNoBackward,  ///< only backwards release it, and no backward of its model is known to have followed
+  kNotKnown,    ///< records were lost, and a release may be among them
 };
 
 struct LeftGathered {
@@ -18,7 +18,7 @@ struct LeftGathered {
   FindingItem item;
 };
 
-/// Storages that are alive, after a gather without a final release, at the end of their step (without steps: at the end
+/// Storages that are alive after a gather without a final release at the end of their step (without steps: at the end
 /// of the trace's last operator). The open step of a killed program is not judged.
 [[nodiscard]] std::vector<LeftGathered> left_gathered(const TraceData& data, const Releases& releases);
 

@@ -10,12 +10,12 @@
 namespace dcmt::analyzer::rules {
 namespace {
 
-/// What makes two gathers alike.
+/// Gathers with equal values are one finding.
 struct Alike {
   std::string origin;
   StringId device, gather_operator;
   FrameId site;
-  bool counted = false;                                           ///< released at times, but never finally
+  bool counted = false;                                           ///< has releases, but no final one
   friend auto operator<=>(const Alike&, const Alike&) = default;  // NOLINT(modernize-use-nullptr)
 };
 

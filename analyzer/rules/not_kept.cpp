@@ -8,7 +8,7 @@
 namespace dcmt::analyzer {
 namespace {
 
-/// One may be alike by chance.
+/// A single similar storage may be a coincidence.
 constexpr std::size_t kFewest = 2;
 
 }  // namespace

@@ -1,4 +1,4 @@
-// How long a program uses what a place makes, by those storages of it that nothing keeps.
+// How long a program needs the storages of a place, derived from those storages of the place that nothing keeps.
 #pragma once
 
 #include <compare>
@@ -12,15 +12,15 @@
 
 namespace dcmt::analyzer {
 
-/// A layer whose hook keeps its outputs has neighbours that run at the same line of the program and keep none. Their
-/// place is the same although a hook leads through other lines of the library: the innermost frame and those of the
-/// program count.
+/// A layer whose hook keeps its outputs has neighbours that run at the same line of the program and keep none. They
+/// count as one place, although the hook runs through other lines of the library: only the innermost frame and the
+/// frames of the program are compared.
 class NotKept {
  public:
   NotKept(const TraceData& data, const Rounds& rounds, const std::map<StackId, OutlivingSite>& sites);
 
-  /// Until when a kept storage would be of use if it lasted as long as the longest of those that its place made in its
-  /// round, of its size, and that ended in that round; nullopt: fewer than two did.
+  /// When a kept storage would end if it lived as long as the longest-lived comparable storage: same place, round and
+  /// size, and ended in that round. nullopt: there are fewer than two of those.
   [[nodiscard]] std::optional<Sequence> until(const Living& living) const;
 
  private:
@@ -33,7 +33,7 @@ class NotKept {
   };
   struct Lasting {
     std::size_t count = 0;
-    std::int64_t longest = 0;  ///< in numbers of the sequence
+    std::int64_t longest = 0;  ///< in sequence numbers
   };
   std::size_t place_of(StackId stack);
   [[nodiscard]] Place frames_that_count(StackId stack) const;

@@ -10,7 +10,7 @@
 namespace dcmt::analyzer::rules {
 namespace {
 
-/// Errors of one request, again and again.
+/// Repeated errors of the same request.
 bool alike(const TraceData& data, const OomVerdict& a, const OomVerdict& b) {
   const auto place = [&](const OomVerdict& verdict) {
     const OutOfMemory& oom = *verdict.oom;
@@ -20,7 +20,7 @@ bool alike(const TraceData& data, const OomVerdict& a, const OomVerdict& b) {
   return place(a) == place(b);
 }
 
-/// The releases whose storages were still held then.
+/// The releases whose storages were still held at the error.
 std::vector<FindingItem> held_at(const TraceData& data, const Releases& releases, const OutOfMemory& oom) {
   std::vector<FindingItem> items;
   for (const ReleaseRow* row : releases.residual()) {
@@ -33,7 +33,7 @@ std::vector<FindingItem> held_at(const TraceData& data, const Releases& releases
   return items;
 }
 
-/// Who held the largest of them when memory ran out: that can be another one than at its release.
+/// The holder of the largest storage at the error. It can differ from the holder at the release.
 std::optional<Holders> holders_then(const TraceData& data, const Finding& finding, const OutOfMemory& oom) {
   const auto largest = std::max_element(finding.items.begin(), finding.items.end(),
                                         [](const auto& a, const auto& b) { return a.bytes < b.bytes; });
@@ -87,7 +87,7 @@ std::vector<Finding> out_of_memory(const TraceData& data, const Releases& releas
     finding.confidence = Confidence::kCertain;
     finding.items = held_at(data, releases, oom);
     complete_from_items(data, finding);
-    finding.trial = false;  // whoever held what, memory ran out
+    finding.trial = false;  // memory ran out, whoever held it
     finding.holders = holders_then(data, finding, oom);
     finding.why = why_of(verdict.cause);
     finding.fix = fix_of(verdict.cause);

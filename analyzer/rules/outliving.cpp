@@ -13,13 +13,13 @@
 namespace dcmt::analyzer {
 namespace {
 
-/// Of the bytes that outlived their round, at most such a share has gone again.
+/// The share of the bytes that outlived their round and may have been freed later.
 constexpr double kMostGone = 0.25;
-/// The last third of the run adds at least such a share of what a third adds on average.
+/// The last third of the run must add at least this share of an average third.
 constexpr double kStillAdds = 0.4;
 
-/// The round from which on storages of a size are in the trace: the first of the run, but for small ones that are
-/// followed since they became more (docs/adr/0034).
+/// The round from which on storages of a size are in the trace. That is the first one, except for small storages, which
+/// are tracked only after they have become many (docs/adr/0034).
 class FollowedSince {
  public:
   FollowedSince(const TraceData& data, const Rounds& rounds) {
@@ -43,10 +43,10 @@ class FollowedSince {
   std::map<std::size_t, std::size_t> small_;  ///< by class of sizes
 };
 
-/// Beyond these, the storages of a place in one round are one part.
+/// Further storages of a place in one round share the last part.
 constexpr std::size_t kMostParts = 64;
 
-/// Which of the storages that a place makes in a round and that outlive it comes now.
+/// Counts the storages that a place makes in a round and that outlive it.
 class Counter {
  public:
   std::size_t next(StackId stack, std::size_t round) {
@@ -57,7 +57,7 @@ class Counter {
   }
 
  private:
-  std::unordered_map<StackId, std::pair<std::size_t, std::size_t>> made_;  ///< the latest round, how many
+  std::unordered_map<StackId, std::pair<std::size_t, std::size_t>> made_;  ///< the latest round, and the count in it
 };
 
 void merge(const OutlivingSite& part, OutlivingSite& site) {
@@ -68,7 +68,7 @@ void merge(const OutlivingSite& part, OutlivingSite& site) {
   site.adding.insert(part.adding.begin(), part.adding.end());
 }
 
-/// The whole, if it grows, else those parts that do: of what a graph had saved, a list may keep the first half.
+/// The whole if it grows, else the parts that grow: a list may keep the first half of what a graph had saved.
 OutlivingSite growing_of(const std::map<std::size_t, OutlivingSite>& parts) {
   OutlivingSite whole, growing;
   for (const auto& [number, part] : parts) {
@@ -90,7 +90,7 @@ void number(std::vector<Living>& living) {
   }
 }
 
-/// What a program makes at these places once its last round has ended, an evaluation for example.
+/// Adds what a program makes at these places after its last round has ended, for example in an evaluation.
 void add_after(const TraceData& data, const Rounds& rounds, std::map<StackId, OutlivingSite>& sites) {
   if (sites.empty()) return;
   const Sequence last = rounds.end(rounds.size() - 1);

@@ -1,4 +1,4 @@
-// Storages that outlive the round in which they were made, by the place in the program that made them.
+// Storages that outlive the round in which they were made, grouped by the place that made them.
 #pragma once
 
 #include <array>
@@ -13,14 +13,14 @@
 
 namespace dcmt::analyzer {
 
-/// Which of the storages that a round made at a place and that live on.
+/// The position of a storage among the storages of a place and round that live on.
 struct Position {
   std::size_t index = 0;
   std::size_t of = 0;
   friend auto operator<=>(const Position&, const Position&) = default;
 };
 
-/// One that is alive at the end of the last round.
+/// A storage that is alive at the end of the last round.
 struct Living {
   const Storage* storage = nullptr;
   std::size_t round = 0;
@@ -28,30 +28,30 @@ struct Living {
   Position position;
 };
 
-/// Storages of one place in the program.
+/// The storages of one place in the program.
 struct OutlivingSite {
-  std::vector<Living> living;     ///< in the order in which they were made
-  std::vector<Living> after;      ///< made after the last round, and alive at the last birth of a storage
-  double made = 0, gone = 0;      ///< bytes, after the round from which on they are followed
+  std::vector<Living> living;     ///< in the order of creation
+  std::vector<Living> after;      ///< made after the last round, and alive at the last birth of any storage
+  double made = 0, gone = 0;      ///< bytes, counted after the round from which on they are tracked
   std::array<double, 3> added{};  ///< bytes, by thirds of the run
-  std::set<std::size_t> adding;   ///< rounds
+  std::set<std::size_t> adding;   ///< the rounds that added storages
 
   [[nodiscard]] bool grows() const;
 };
 
-/// Those of a site that have one position, in the order of their rounds.
+/// The storages of a site with the same position, in the order of their rounds.
 using Series = std::vector<const Living*>;
 [[nodiscard]] std::vector<Series> series_of(const OutlivingSite& site);
 
-/// Rounds that must have added something before anything is said to grow.
+/// Fewer rounds with additions than this are not called growth.
 inline constexpr std::size_t kFewestAdding = 3;
-/// Rounds that a run must have.
+/// A run with fewer rounds than this is not judged.
 inline constexpr std::int64_t kFewestRounds = 6;
 
-/// Of a storage: what is alive then goes with the program.
+/// The last birth of a storage. What is alive then ends with the program.
 [[nodiscard]] Sequence last_birth(const TraceData& data);
 
-/// The places that make more and more of them. Storages of gathered parameters are left out: the rules of releases
+/// The places whose storages become more and more. Storages of gathered parameters are left out: the rules of releases
 /// judge them.
 [[nodiscard]] std::map<StackId, OutlivingSite> growing_sites(const TraceData& data, const Rounds& rounds);
 

@@ -6,13 +6,13 @@
 namespace dcmt::analyzer {
 namespace {
 
-/// The run is cut into so many parts, by its points; each has a few, so that one that lies off says nothing.
+/// The run is divided by its points into parts. Each part has a few points, so that one outlier has no effect.
 constexpr std::size_t kManyPoints = 40, kFewPoints = 18;
 constexpr std::size_t kManyParts = 8, kFewParts = 6;
 constexpr double kFewestSteps = 12;
-/// Of the typical rise from a part to the next: what each has at least, and at most.
+/// Limits of each part's rise, relative to the typical rise from one part to the next.
 constexpr double kLeastRise = 0.4, kMostRise = 2.5;
-/// The slopes of pairs of points are taken of so many points at most.
+/// Slopes are computed between at most this many points.
 constexpr std::size_t kMostOfSlopes = 200;
 
 double median(std::vector<double> values) {
@@ -23,7 +23,7 @@ double median(std::vector<double> values) {
 
 }  // namespace
 
-// Theil and Sen's.
+// The Theil–Sen estimator.
 double median_slope(std::span<const BytesAfter> points) {
   std::vector<BytesAfter> few;
   const std::size_t count = std::min(points.size(), kMostOfSlopes);

@@ -16,11 +16,12 @@ namespace {
 /// "main: losses" is not the beginning of "main: losses2[3]".
 bool is_of_name(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
 
-/// What readings between the round of each storage of a series and the birth of the next one found.
+/// The readings between the round of each storage of a series and the birth of the next storage.
 struct Evidence {
-  /// Variables that lead to one besides what keeps it. True: one is its value, and not only in an object of it.
+  /// Variables other than the keeper that lead to a storage. True: it is the variable's value, and not only in an
+  /// object.
   std::map<std::string, bool> variables;
-  bool let_go = false;  ///< only what keeps it led to one
+  bool let_go = false;  ///< some reading found only the keeper
 };
 
 class ReadingsBetween {
@@ -62,8 +63,8 @@ class ReadingsBetween {
     });
   }
 
-  /// Whether a container that this reading found leads through what keeps it, which was no container yet, with one
-  /// entry: the modules of a model whose hook has the list.
+  /// True if a container that this reading found leads, with one entry, through the keeper, which was no container yet:
+  /// the modules of a model whose hook has the list.
   [[nodiscard]] bool leads_to_what_keeps(StorageId storage, ScanId scan) const {
     const auto paths = data_.owners.paths_to(storage);
     const bool is_kept = std::ranges::any_of(paths, [&](const OwnerPath& path) {
@@ -85,10 +86,10 @@ bool only_some_rounds_make(const Series& series) {
 
 }  // namespace
 
-/// Series whose storages are let go of together.
+/// Series whose storages are dropped together.
 struct OwnUse::Uses {
   std::vector<Series> series;
-  bool until_made = false;  ///< until the next ones have been made, not only until they begin to be
+  bool until_made = false;  ///< until the next storages have been made, not only until they begin to be made
 };
 
 OwnUse::OwnUse(const TraceData& data, const Rounds& rounds, const std::map<StackId, OutlivingSite>& sites)
@@ -115,7 +116,7 @@ OwnUse::OwnUse(const TraceData& data, const Rounds& rounds, const std::map<Stack
   for (const auto& [variable, uses] : of_variables) add(uses);
 }
 
-/// Of its memory: the block of a storage is recorded before the storage.
+/// The begin of the storage's memory: its block is recorded before the storage.
 Sequence OwnUse::begin_of(const Storage& storage) const {
   Sequence begin = storage.span.from_seq;
   for (const Block* block : data_.blocks_by_storage.of(storage.id)) begin = std::min(begin, block->span.from_seq);
@@ -123,7 +124,7 @@ Sequence OwnUse::begin_of(const Storage& storage) const {
 }
 
 void OwnUse::add(const Uses& uses) {
-  std::map<std::size_t, Sequence> made;  // in each round, the last or the first
+  std::map<std::size_t, Sequence> made;  // in each round, the last or the first one
   for (const Series& series : uses.series) {
     for (const Living* each : series) {
       const Sequence one = uses.until_made ? each->storage->span.from_seq : begin_of(*each->storage);

@@ -1,4 +1,4 @@
-// Until when a program itself has a use for what something keeps longer: what would be alive without that.
+// Until when the program itself needs a storage that something keeps longer: what would be alive without the keeper.
 #pragma once
 
 #include <map>
@@ -9,10 +9,10 @@
 
 namespace dcmt::analyzer {
 
-/// Mostly until the end of the round in which it was made. Longer where a reading after that round still found a holder
-/// besides what keeps it. A variable has its value, `v = loss(…)`, until the next one has been made. An object that a
-/// variable leads to, as the model of a `fit` of several steps, has it until the next ones begin to be made. Where only
-/// some rounds make any and no reading says more, the latter is assumed.
+/// In general, until the end of the round that made the storage. Longer if a reading after that round found another
+/// holder besides the keeper. The value of a variable, `v = loss(…)`, is needed until the next value has been made. An
+/// object that a variable leads to, such as the model of a `fit` of several steps, is needed until the next ones begin
+/// to be made. The latter is also assumed if only some rounds make such storages and no reading says more.
 class OwnUse {
  public:
   OwnUse(const TraceData& data, const Rounds& rounds, const std::map<StackId, OutlivingSite>& sites);
@@ -28,7 +28,7 @@ class OwnUse {
   const TraceData& data_;
   const Rounds& rounds_;
   const NotKept not_kept_;
-  std::map<StorageId, std::optional<Sequence>> until_;  ///< of those that it has longer than for their round
+  std::map<StorageId, std::optional<Sequence>> until_;  ///< storages that are needed beyond their round
 };
 
 }  // namespace dcmt::analyzer

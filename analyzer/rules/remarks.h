@@ -1,4 +1,4 @@
-// Remarks: what a reader should know of and nobody has to fix.
+// Remarks: facts that a reader should know and nobody has to fix.
 #pragma once
 
 #include <cstdint>
@@ -11,29 +11,29 @@
 namespace dcmt::analyzer {
 
 enum class RemarkKind {
-  kPool,           ///< buffers that are handed from gather to gather: bytes kept by design
-  kStaysGathered,  ///< gathered in a forward, with no backward known to be of it: an evaluation, an exception
-  kUsesLeft,       ///< more uses were declared than releases ran, and the storage went nevertheless
-  kUntracked,      ///< storages that there was no room to follow
-  kFirstMissed,    ///< releases of parameters whose gather was not observed
+  kPool,           ///< buffers that later gathers reuse: bytes kept by design
+  kStaysGathered,  ///< gathered in a forward without a known backward of it: an evaluation, an exception
+  kUsesLeft,       ///< more uses were declared than releases ran, but the storage was freed
+  kUntracked,      ///< storages that were not tracked because there was no space
+  kFirstMissed,    ///< releases of parameters whose gathers were not observed
   kUnknown,        ///< verdicts that lost records may have changed
-  kKept,           ///< what an earlier step made stands at the peak or at the last reading, and who holds it
-  kGrows,          ///< memory grows, and nothing was found that holds it but, it may be, garbage in cycles
+  kKept,           ///< storages of an earlier step at the peak or at the last reading, with their holder
+  kGrows,          ///< memory grows, and no holder was found except possibly garbage in cycles
 };
 
 struct Remark {
   RemarkKind kind = RemarkKind::kPool;
-  /// Of a pool its buffers, of kStaysGathered gathers, of kKept and kGrows storages, else releases.
+  /// kPool: buffers; kStaysGathered: gathers; kKept and kGrows: storages; else releases.
   std::int64_t count = 0;
-  std::int64_t parameters = 0;  ///< distinct ones; 0 of a pool
-  std::int64_t releases = 0;    ///< of a pool: those that gave a buffer back to it
-  Bytes bytes = {};             ///< kept; 0 where it is of none, or not known
-  Bytes per_step = {};          ///< of kGrows
-  std::string place = {};       ///< of kKept and kGrows: where most of them were made
-  std::string holder = {};      ///< of kKept
-  bool by_calls = false;        ///< of kKept: the program has no steps, `steps` are calls
-  std::int64_t steps = 0;       ///< of kKept: how long before the peak the first was made; 0: of the last reading
-  std::int64_t seen = 0;        ///< of kGrows: storages that were there when the memory was read
+  std::int64_t parameters = 0;  ///< number of distinct parameters; 0 for kPool
+  std::int64_t releases = 0;    ///< for kPool: releases that returned a buffer to it
+  Bytes bytes = {};             ///< kept bytes; 0: none, or unknown
+  Bytes per_step = {};          ///< for kGrows
+  std::string place = {};       ///< for kKept and kGrows: where most of them were made
+  std::string holder = {};      ///< for kKept
+  bool by_calls = false;        ///< for kKept: the program has no steps, so `steps` are calls
+  std::int64_t steps = 0;       ///< for kKept: steps from the first one's creation to the peak; 0: of the last reading
+  std::int64_t seen = 0;        ///< for kGrows: storages that existed when the memory was read
 };
 
 [[nodiscard]] std::string_view name_of(RemarkKind kind);

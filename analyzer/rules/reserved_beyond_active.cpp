@@ -11,7 +11,7 @@ namespace {
 
 using Kind = ActiveEvent::Kind;
 
-// Reserved and never active at once: less than either is what any allocator needs.
+// Limits of reserved memory that was never active at once. Any allocator needs less than either.
 constexpr std::int64_t kLeastBytes = std::int64_t{64} << 20;
 constexpr std::int64_t kLeastPercent = 20;
 
@@ -24,7 +24,7 @@ struct Height {
   }
 };
 
-/// The sites of blocks: many have the same stack.
+/// The sites of blocks, with a cache by stack.
 class Sites {
  public:
   explicit Sites(const TraceData& data) : data_(data) {}
@@ -40,7 +40,7 @@ class Sites {
   std::unordered_map<StackId, FrameId> sites_;
 };
 
-/// What a place allocates, by stream.
+/// The allocations of a place, by stream.
 struct Place {
   std::map<std::int32_t, Height> streams;
   const Block* largest = nullptr;
@@ -64,11 +64,11 @@ StreamPools pools_of(const TraceData& data, const DevicePeaks& peaks) {
   std::map<std::int32_t, Height> streams;
   std::map<FrameId, Place> places;
   for_each_active_event(data, peaks.device, [&](const ActiveEvent& event) {
-    if (event.kind == Kind::kFreeThatWaits) return;  // it stays active
+    if (event.kind == Kind::kFreeThatWaits) return;  // the block stays active
     const Block& block = *event.block;
     const bool alloc = event.kind == Kind::kAlloc;
     const std::int64_t bytes = alloc ? block.bytes.value : -block.bytes.value;
-    // Not known is what came before the allocator was followed: one block at most, so no pool of its own.
+    // An unknown stream is from before the allocator was tracked: at most one block, so it gets no pool of its own.
     const std::int32_t stream = std::max(block.stream, 0);
     Place& place = places[sites.of(block)];
     streams[stream].change(bytes);

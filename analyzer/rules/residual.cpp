@@ -9,7 +9,7 @@
 namespace dcmt::analyzer::rules {
 namespace {
 
-/// What makes two residual releases alike. A release that was not inspected joins those of the same parameter.
+/// Residual releases with equal values are one finding. A release without a census joins those of the same parameter.
 struct Alike {
   std::string origin;
   StringId device, release_operator, function, file;
@@ -77,7 +77,7 @@ void add_holders(Finding& finding) {
       finding.evidence.samples.push_back(count.sample);
     }
   }
-  // Of a release that no census inspected it is not known who held its storage, whatever another one found.
+  // Without a census of a release, its storage's holder is unknown, even if another census found one.
   const bool certain = std::all_of(finding.items.begin(), finding.items.end(),
                                    [](const FindingItem& item) { return item.confidence == Confidence::kCertain; });
   if (finding.censuses > 0) finding.confidence = certain ? Confidence::kCertain : Confidence::kPartial;
@@ -86,7 +86,8 @@ void add_holders(Finding& finding) {
 }  // namespace
 
 std::vector<Finding> residual(const TraceData& data, const Releases& releases) {
-  // A read after the release is a release too early, not one that keeps too long: see use_after_release.
+  // A read after the release means that the release is too early, not that the storage is kept too long: see
+  // use_after_release.
   Origins origins(data);
   std::vector<const ReleaseRow*> rows;
   std::map<Key, Alike> known;

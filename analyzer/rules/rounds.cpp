@@ -7,7 +7,7 @@
 namespace dcmt::analyzer {
 namespace {
 
-/// A place that is reached again and again is reached so often, and still in the last part of the run.
+/// The least number of calls of a place that is reached repeatedly, and the last part of the run, which must have one.
 constexpr std::size_t kFewestCalls = 6;
 constexpr double kLastPart = 0.9;
 

@@ -1,4 +1,4 @@
-// What the rules about storages that outlive their step have in common.
+// Rounds: the common basis of the rules about storages that outlive their step.
 #pragma once
 
 #include <algorithm>
@@ -13,25 +13,25 @@ namespace dcmt::analyzer {
 /// The rounds of a run, by their ends. Round 0 makes what the program keeps.
 class Rounds {
  public:
-  /// Its steps.
+  /// The rounds are steps.
   explicit Rounds(const TraceData& data);
-  /// Its steps; of a program without any, calls: a round ends where the program reaches the same place again, the first
-  /// that it reaches to the end of the run.
+  /// The rounds are steps. For a program without steps they are calls: each call ends where the program reaches one
+  /// place again. Of the places that it reaches repeatedly up to the end of the run, this is the first one.
   static Rounds steps_or_calls(const TraceData& data);
   [[nodiscard]] bool by_calls() const { return by_calls_; }
   [[nodiscard]] std::size_t size() const { return ends_.size(); }
-  /// Steps, or calls, that have ended.
+  /// Number of steps, or calls, that have ended.
   [[nodiscard]] std::int64_t steps() const { return steps_; }
   [[nodiscard]] Sequence end(std::size_t round) const { return ends_[round]; }
-  /// The round in which something happened; size() after the last one.
+  /// The round that contains `seq`; size() after the last one.
   [[nodiscard]] std::size_t at(Sequence seq) const {
     return static_cast<std::size_t>(std::ranges::upper_bound(ends_, seq) - ends_.begin());
   }
-  /// Steps before this round.
+  /// Number of steps before this round.
   [[nodiscard]] std::int64_t steps_before(std::size_t round) const { return round == 0 ? 0 : until_[round - 1]; }
-  /// Steps after this round.
+  /// Number of steps after this round.
   [[nodiscard]] std::int64_t steps_after(std::size_t round) const { return steps_ - steps_before(round + 1); }
-  /// In which third of what comes after the round `from` a later one lies, 0 to 2.
+  /// The third (0 to 2) of the steps after the round `from` in which the later round `round` lies.
   [[nodiscard]] std::size_t third(std::size_t round, std::size_t from) const {
     const std::int64_t before = steps_before(round) - steps_before(from + 1);
     return static_cast<std::size_t>(before * 3 / std::max<std::int64_t>(1, steps_after(from)));

@@ -33,10 +33,10 @@ std::string_view trimmed(std::string_view text) {
   return text.substr(from, text.find_last_not_of(" \t\r") - from + 1);
 }
 
-/// What a path ends with.
+/// The last name of a path.
 struct Target {
   std::string_view name;
-  std::string_view function;  ///< whose local variable it is; empty: it is an attribute, or a module's variable
+  std::string_view function;  ///< of which it is a local variable; empty: an attribute, or a module's variable
   bool attribute = false;     ///< of any object
 };
 
@@ -57,14 +57,14 @@ Target target_of(std::string_view holder) {
   const std::size_t dot = path.rfind('.');
   target.name = dot == npos ? path : path.substr(dot + 1);
   if (!is_name(target.name) || target.name.starts_with("__") || path.find(' ') != npos) return {};
-  // "main.losses" is the variable of a module, "main.Probe.seen" the attribute of a class.
+  // "main.losses" is a module's variable, "main.Probe.seen" an attribute of a class.
   target.attribute = root != npos ? dot != npos : path.find('.') != dot;
   if (root != npos && dot == npos) target.function = holder.substr(0, root);
   if (const std::size_t last = target.function.rfind('.'); last != npos) target.function.remove_prefix(last + 1);
   return target;
 }
 
-/// `code` with spaces in place of what comments and texts consist of: lines and columns stay.
+/// `code` with spaces in place of the contents of comments and strings. Lines and columns stay the same.
 std::string without_texts(std::string_view code) {
   std::string bare(code);
   std::size_t i = 0;
@@ -84,7 +84,7 @@ std::string without_texts(std::string_view code) {
       while (end < code.size() && code.substr(end, quote.size()) != quote && (is_long || code[end] != '\n')) {
         end += code[end] == '\\' ? 2 : 1;
       }
-      // A quote stays, so that what is between brackets is something.
+      // The quotes stay, so that brackets around a string are not empty.
       i += quote.size();
       blank(std::min(end, code.size()));
       i = std::min(end + quote.size(), code.size());
@@ -95,7 +95,7 @@ std::string without_texts(std::string_view code) {
   return bare;
 }
 
-/// Behind the brackets that open at `at`; npos where they do not close.
+/// The position after the brackets that open at `at`; npos if they do not close.
 std::size_t behind_brackets(std::string_view line, std::size_t at) {
   int depth = 0;
   for (; at < line.size(); ++at) {
@@ -106,7 +106,7 @@ std::size_t behind_brackets(std::string_view line, std::size_t at) {
   return npos;
 }
 
-/// Whether what stands behind the name puts something into it, or into what its entries are.
+/// True if the text after the name puts something into it, or into its entries.
 bool puts(std::string_view rest) {
   bool entry = false;
   while (true) {
@@ -134,14 +134,14 @@ bool puts_into(std::string_view line, const Target& target) {
     const char before = at == 0 ? ' ' : line[at - 1];
     if (is_word(before) || (end < line.size() && is_word(line[end]))) continue;
     const bool of_object = before == '.';
-    // A module's variable is an attribute where another module names it.
+    // A module's variable is an attribute if another module names it.
     const bool fits = target.attribute ? of_object : target.function.empty() || !of_object;
     if (fits && puts(line.substr(end))) return true;
   }
   return false;
 }
 
-/// Follows which line is within a function of a name, by how far lines are indented.
+/// Tracks by indentation which lines are in a function of a name.
 class WithinFunction {
  public:
   explicit WithinFunction(std::string_view name) : name_(name) {}

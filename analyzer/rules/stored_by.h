@@ -1,4 +1,4 @@
-// Statements that may have put storages where they are held, found by the text of the user's source files.
+// Finds statements that may have put storages where they are held, in the text of the user's source files.
 #pragma once
 
 #include <string>
@@ -16,16 +16,16 @@ struct StoringStatement {
   friend bool operator==(const StoringStatement&, const StoringStatement&) = default;
 };
 
-/// Lines of Python code that put something into the container that a path names: calls like `NAME.append(…)`,
-/// `NAME[…] = …`, `NAME += …`. NAME is the path's last name: an attribute, "seen" of "main: probe.seen", of whatever
-/// object; a local variable, "losses" of "main: losses", in its function only; or a module's variable. What comments
-/// and texts say does not count. Empty where the path ends otherwise (a cell, a cache in C).
-/// @param site  how the file is named in front of a line's number
+/// Lines of Python code that put something into the container that a path names, by calls like `NAME.append(…)`,
+/// `NAME[…] = …` or `NAME += …`. NAME is the last name of the path. An attribute, "seen" of "main: probe.seen", counts
+/// for any object; a local variable, "losses" of "main: losses", only in its function; a module's variable counts, too.
+/// Comments and strings do not count. Empty if the path ends in something else (a cell, a cache in C).
+/// @param site  the name of the file, printed before line numbers
 [[nodiscard]] std::vector<StoringStatement> storing_statements(std::string_view code, std::string_view site,
                                                                std::string_view holder);
 
-/// Those in the user's files through which the storages were made, as the trace has copied them. What the files do not
-/// show is not said; of several nothing says which it was.
+/// Storing statements in the user's files that the storages' stacks pass through, as copied into the trace. Files
+/// without a copy are not searched. If there are several statements, nothing shows which one it was.
 [[nodiscard]] std::vector<StoringStatement> stored_by(const TraceData& data, std::string_view holder,
                                                       const std::vector<StackId>& made_at);
 

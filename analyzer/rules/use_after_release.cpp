@@ -29,7 +29,7 @@ FindingItem item_of(const ReleaseRow& row) {
   item.until = read->span.from_seq;
   item.until_ns = read->span.from_ns;
   item.reads.assign(row.reads().begin(), row.reads().end());
-  // Of a kernel it is known that it gets an address, not that it uses it.
+  // A kernel is known to receive an address, not to use it.
   const bool by_operator =
       std::any_of(item.reads.begin(), item.reads.end(), [](const Mark* one) { return !one->flags.kernel; });
   item.confidence = by_operator ? Confidence::kCertain : Confidence::kPartial;

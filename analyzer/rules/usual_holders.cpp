@@ -11,11 +11,11 @@
 namespace dcmt::analyzer {
 namespace {
 
-/// Storages that must have been read at a position before the one of the latest round.
+/// The number of storages that readings must have found at a position before the one of the latest round.
 constexpr std::size_t kFewestBefore = 2;
 constexpr std::string_view kGraphOf = ".grad_fn";  // of a variable
 
-/// The variables, of what holds it, that can have one value at a time.
+/// The variables among its holders that can have one value at a time.
 std::set<std::string> variables_of(const TraceData& data, const HeldBy& by) {
   std::set<std::string> variables;
   for (const ContainerId id : by.containers) {

@@ -1,4 +1,4 @@
-// What the storages of one place are usually held by, and which of them a variable has only until its next value.
+// The usual holders of a place's storages, and the storages that a variable holds only until its next value.
 #pragma once
 
 #include <compare>
@@ -12,13 +12,13 @@
 
 namespace dcmt::analyzer {
 
-/// Who holds a storage, by the latest reading that found it.
+/// The holder of a storage, according to the latest reading that found it.
 struct HeldBy {
   std::vector<ContainerId> containers;
   bool otherwise = true;
-  const OwnerPath* path = nullptr;  ///< where there is no container
+  const OwnerPath* path = nullptr;  ///< if no container holds the storage
 
-  /// No reading found a holder of the storage.
+  /// True if no reading found a holder.
   [[nodiscard]] bool nobody() const { return containers.empty() && path == nullptr; }
   friend auto operator<=>(const HeldBy& a, const HeldBy& b) {
     return std::tie(a.containers, a.otherwise) <=> std::tie(b.containers, b.otherwise);
@@ -28,8 +28,8 @@ struct HeldBy {
 
 [[nodiscard]] HeldBy held_by(const TraceData& data, StorageId storage);
 
-/// What was made after the latest reading is held like most of those that had its position among what a round made
-/// there, where there are such, else like most.
+/// Predicts the holder of storages made after the latest reading: the most frequent holder of earlier storages with the
+/// same position in their round; if there are none, the most frequent holder of the place.
 class UsualHolders {
  public:
   UsualHolders(const TraceData& data, const OutlivingSite& site);
@@ -42,13 +42,14 @@ class UsualHolders {
   std::map<Position, Counts> at_position_;
 };
 
-/// Variables that get a new value in some rounds: `v = loss(…)`. What was made last hangs on such a variable and on
-/// what keeps it. What was made before hangs on the latter alone.
+/// Variables that get a new value in some rounds: `v = loss(…)`. The latest storage is held by the variable and by its
+/// keeper. Earlier storages are held by the keeper alone.
 class LatestValues {
  public:
   LatestValues(const TraceData& data, const std::map<StackId, OutlivingSite>& sites);
 
-  /// The reading found the storage where it was a variable's latest value, and the variable has had another one since.
+  /// True if the reading found the storage as the variable's latest value, and the variable has had another value
+  /// since.
   [[nodiscard]] bool had_it(const Living& living) const { return read_as_latest_.contains(living.storage->id); }
 
  private:

@@ -12,7 +12,7 @@
 namespace dcmt::analyzer {
 namespace {
 
-/// The parameters that a storage was gathered for: as a rule one, several if they are tied.
+/// The parameters that a storage was gathered for: usually one; several if they are tied.
 std::string owner_of(const TraceData& data, StorageId storage) {
   if (!storage.valid()) return "-";
   std::set<Key> keys;
@@ -39,7 +39,7 @@ std::string kind_of(const TraceData& data, const Block& block) {
          describe_site(data, block.birth.stack);
 }
 
-/// The latest gather that gave this storage by then, nullptr if none did.
+/// The latest gather before `at` that gave this storage; nullptr if there is none.
 const Mark* latest_gather(const TraceData& data, StorageId storage, Sequence at) {
   const Mark* latest = nullptr;
   if (!storage.valid()) return latest;

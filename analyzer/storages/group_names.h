@@ -1,4 +1,4 @@
-// The name of the group that a block is in, for each way to group them.
+// The name of a block's group, for each kind of grouping.
 #pragma once
 
 #include <optional>
@@ -11,17 +11,16 @@
 
 namespace dcmt::analyzer {
 
-/// What a device had in blocks that are not followed: one row instead of theirs.
+/// True for a row that stands for all blocks of a device that are not tracked.
 [[nodiscard]] bool is_sum_of_small_blocks(const TraceData& data, const Block& block);
 
-/// What names are found with, made when the first that needs it is asked for. `data` and `phases` must outlive it. Not
-/// for several threads at once.
+/// Makes its sources of names on first use. `data` and `phases` must outlive this object. Not thread-safe.
 class GroupNames {
  public:
   GroupNames(const TraceData& data, const PhaseIndex& phases);
 
-  /// As group_blocks() says.
-  /// @param at  a moment at which it is alive
+  /// The name as in group_blocks().
+  /// @param at  a point at which the block is alive
   [[nodiscard]] std::string of(const Block& block, GroupBy by, Sequence at);
 
  private:

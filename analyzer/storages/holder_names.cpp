@@ -8,11 +8,11 @@
 namespace dcmt::analyzer {
 namespace {
 
-/// Of the storages that a scan found at a place, so many are held alike where others are taken to be, too.
+/// The share of a place's found storages that must be held alike, so that others count as held alike, too.
 constexpr double kAlike = 0.9;
 constexpr std::string_view kVariable = "variable";
-/// Of a size that none was found of, so many would have been if they were held like the others of their place: they are
-/// not then. A backward makes gradients that stay, and of other sizes what it drops again at once.
+/// If storages of a size were held like the others of their place, readings should have found this many of them. If
+/// they found none, they are not. A backward makes gradients that stay, and drops storages of other sizes at once.
 constexpr double kMissed = 2;
 
 }  // namespace
@@ -46,7 +46,7 @@ void HolderNames::Counts::add(const Storage& storage, const std::string& name) {
 std::optional<std::string> HolderNames::Counts::most_of(Names names) {
   std::int64_t all = 0;
   for (const auto& [name, count] : names) all += count;
-  // A variable has a tensor before the graph that will save it has.
+  // A variable has a tensor before the graph saves it.
   if (const auto early = names.find(std::string(kVariable)); early != names.end() && 2 * early->second < all) {
     all -= early->second;
     names.erase(early);
@@ -114,7 +114,7 @@ std::optional<std::string> HolderNames::seen(StorageId storage) const {
     if (!name.empty()) name += " + ";
     name += data_.text(data_.owners.container(id)->path);
   }
-  // A weight is in the graph of each output that somebody keeps, and it is the model's all the same.
+  // A weight is in the graph of each kept output, but it belongs to the model.
   if (!name.empty() && !held->otherwise) return name;
   const std::span<const OwnerPath> paths = data_.owners.paths_to(storage);
   const auto past_graphs = std::ranges::find_if(paths, [this](const OwnerPath& path) {
@@ -163,7 +163,7 @@ bool HolderNames::lives_otherwise(const Storage& storage) const {
 
 std::optional<std::string> HolderNames::by_life(StorageId storage) const {
   const Storage* row = data_.storages.find(storage);
-  // Without a reading nothing says what the rest of the memory is for.
+  // Without a reading, nothing shows what the rest of the memory is for.
   if (row == nullptr || data_.owners.scans.empty()) return std::nullopt;
   if (!lives_) lives_.emplace(data_);
   const std::optional<std::string_view> category = lives_->category_of(*row);

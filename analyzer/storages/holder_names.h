@@ -1,4 +1,4 @@
-// What holds a storage, by the scans of the memory, in the words of a person.
+// Names of holders for people, according to scans of the memory.
 #pragma once
 
 #include <cstdint>
@@ -15,59 +15,58 @@
 
 namespace dcmt::analyzer {
 
-/// What holds a storage that no container does: "main: x" of a path to it, "main: total.grad_fn" of one that goes on
-/// through a graph, a cycle. Empty for a cycle that Python's collector frees.
+/// The holder of a storage without a container, from a path to the storage: "main: x"; "main: total.grad_fn" if the
+/// path goes on through a graph or a cycle. Empty for a cycle that Python's collector frees.
 [[nodiscard]] std::string_view holder_of(std::string_view path);
 
-/// "main: v" of "main: v.grad_fn MulBackward0", "program.opt" of "program.opt.state": where a path begins.
+/// The start of a path: "main: v" of "main: v.grad_fn MulBackward0", "program.opt" of "program.opt.state".
 [[nodiscard]] std::string_view variable_at_root(std::string_view path);
 
-/// Whether a holder is "main: out" or "program.out": a variable, which the program gives another value and not one
-/// more.
+/// True for a variable, "main: out" or "program.out": the program replaces its value, and does not add to it.
 [[nodiscard]] bool is_plain_variable(std::string_view holder);
 
-/// The category of what a gather gave.
+/// The category of storages that a gather gave.
 inline constexpr std::string_view kGatheredParameter = "gathered parameter";
 
-/// Whether a category says what memory is for: "not attributed" does not.
+/// True if a category says what memory is used for: "not attributed" does not.
 [[nodiscard]] bool is_purpose(std::string_view category);
 
-/// What HolderNames::of ends with where others made there say it, and what it is where nothing does.
+/// The suffix of HolderNames::of if others made at the same place determine the name; and the name if nothing does.
 inline constexpr std::string_view kAsOthers = ", as others made there";
 inline constexpr std::string_view kNotRead = "not read";
 
-/// Belongs to one TraceData, which must outlive it. Not for several threads at once: what its answers need is counted
-/// when the first one needs it.
+/// Belongs to one TraceData, which must outlive this object. Not thread-safe: counts are made on first use.
 class HolderNames {
  public:
   explicit HolderNames(const TraceData& data);
 
-  /// "main: losses", "main: losses + main: probe.seen" of several containers, "parameter main: model.layers[*].weight",
-  /// "main: opt.state, as others made there" of one that no scan found where nine tenths of those that one found at its
-  /// place, the ones of its size first, are held alike: the latest may not be where it belongs yet; else "not read".
+  /// The holder's name: "main: losses"; for several containers "main: losses + main: probe.seen"; "parameter main:
+  /// model.layers[*].weight". A storage that no scan found gets the name of others made at its place, if nine tenths of
+  /// them are held alike (those of its size come first): "main: opt.state, as others made there". The latest storage
+  /// may not be at its final holder yet. Else "not read".
   [[nodiscard]] std::string of(StorageId storage) const;
 
-  /// The variable or container that holds it, by what a scan says of it or of nine tenths of the others made at its
-  /// place. Nothing for a parameter, a gradient and the like, and where no scan says it.
+  /// The variable or container that holds a storage: according to a scan of it, or of nine tenths of the others made at
+  /// its place. nullopt for a parameter, a gradient and the like, and if no scan says it.
   [[nodiscard]] std::optional<std::string> variable_of(StorageId storage) const;
 
-  /// What it is for: "parameter", "gradient", "optimizer state", "buffer", "saved for backward", else "variable" if
-  /// something that has a name holds it; a reading of the phase in which it was made may be too early for its graph, so
-  /// of such a variable like those of its place and size. Of one that no scan found like those of its place and size;
-  /// of a size that no scan met there, by the phases in which its storages begin and end (PhaseLives), else like those
-  /// of its place; "not attributed" where these are not alike.
+  /// The purpose of a storage: "parameter", "gradient", "optimizer state", "buffer" or "saved for backward"; else
+  /// "variable" if something with a name holds it. A reading in the phase that made the storage may be too early for
+  /// its graph: such a variable gets the category of others of its place and size. So does a storage that no scan
+  /// found. If no scan found any of this size there, the phases in which such storages begin and end decide
+  /// (PhaseLives), else the others of its place. "not attributed" if these differ.
   [[nodiscard]] std::string category_of(StorageId storage) const;
 
  private:
-  /// How many of those that were made at a place have which name.
+  /// Counts of names by the place that made the storages.
   class Counts {
    public:
     using Names = std::map<std::string, std::int64_t>;
     void add(const Storage& storage, const std::string& name);
-    /// What nine tenths of those of its size have. Whether there are any: has_size().
+    /// The name that nine tenths of the place's storages of this size have. has_size() says whether there are any.
     [[nodiscard]] std::optional<std::string> most_of_size(const Storage& storage) const;
     [[nodiscard]] bool has_size(const Storage& storage) const;
-    /// What nine tenths of all that were made at its place have, if it can be that its size was missed by chance.
+    /// The name that nine tenths of the place's storages have, if its size may have been missed by chance.
     [[nodiscard]] std::optional<std::string> most_of_place(const Storage& storage, const HolderNames& names) const;
 
    private:
@@ -77,7 +76,7 @@ class HolderNames {
     ByPlaceAndSize<Names> by_size_;
   };
 
-  /// By a sample of all storages.
+  /// Numbers of storages by place and size, from a sample.
   class SizesOfPlaces {
    public:
     explicit SizesOfPlaces(const TraceData& data);
@@ -88,15 +87,15 @@ class HolderNames {
     ByPlaceAndSize<std::int64_t> by_size_;
   };
 
-  /// What part of all that the place of a storage makes have its size.
+  /// The fraction of a place's storages that have the size of this storage.
   [[nodiscard]] double share_of_size(const Storage& storage) const;
-  /// What others have that were made at the place of a storage.
+  /// The name of other storages made at the same place.
   [[nodiscard]] std::optional<std::string> as_others(const Counts& counts, StorageId storage) const;
   [[nodiscard]] std::optional<std::string> by_life(StorageId storage) const;
-  /// Whether those of its place and size live in a way that says something else than what others of its place are for.
+  /// True if the lives of its place and size indicate another purpose than that of the place's other storages.
   [[nodiscard]] bool lives_otherwise(const Storage& storage) const;
-  /// Whether the latest scan that found it was in the phase in which it was made: a variable has a tensor before the
-  /// graph that will save it has.
+  /// True if the latest scan that found the storage was in the phase that made it: a variable has a tensor before the
+  /// graph saves it.
   [[nodiscard]] bool was_met_early(const Storage& storage) const;
   [[nodiscard]] std::optional<std::string> seen(StorageId storage) const;
   [[nodiscard]] std::optional<std::string> seen_category(StorageId storage) const;

@@ -1,4 +1,4 @@
-// What is alive at one moment, and in which groups.
+// What is alive at one point in time, in groups.
 #pragma once
 
 #include <string>
@@ -16,7 +16,7 @@ struct GroupName {
   std::string_view name;
   GroupBy by;
 };
-/// All of them, by the names that people give.
+/// All groupings, with the names used by options and reports.
 inline constexpr GroupName kGroupNames[] = {{"site", GroupBy::kSite},     {"operator", GroupBy::kOperator},
                                             {"phase", GroupBy::kPhase},   {"kind", GroupBy::kKind},
                                             {"owner", GroupBy::kOwner},   {"origin", GroupBy::kOrigin},
@@ -25,21 +25,20 @@ inline constexpr GroupName kGroupNames[] = {{"site", GroupBy::kSite},     {"oper
 struct Group {
   std::string name;
   Bytes bytes;
-  std::int64_t blocks = 0;    ///< without those that are not followed
-  std::int64_t storages = 0;  ///< that own those blocks, where known
+  std::int64_t blocks = 0;    ///< blocks that are tracked
+  std::int64_t storages = 0;  ///< storages that own these blocks, if known
   BlockId largest;
 };
 
 /// The blocks of a device that are alive right after the event at `at`.
 [[nodiscard]] std::vector<const Block*> live_blocks(const TraceData& data, StringId device, Sequence at);
 
-/// Groups of blocks by where they were allocated, by operator, by phase, by kind, by owner, by origin, or by holder,
-/// most bytes first. Kinds are only those that facts of the trace support: "gathered parameter" (a gather or wait gave
-/// that storage), "tensor", the name of an owner that is none ("cuBLAS workspace"), and where there is neither, who
-/// allocated the block. Owners are the parameters that were gathered, "graph 0 id 3" (of several, all), and "-".
-/// Origins are those of the latest gather (origins.h), and "-". Holders and categories are those of
-/// holder_names.h.
-/// @param at  the moment at which they are alive
+/// Groups of blocks, most bytes first: by allocation site, operator, phase, kind, owner, origin, holder or category.
+/// Kinds need facts in the trace: "gathered parameter" (a gather or wait gave the storage), "tensor", or the name of an
+/// owner that is not a tensor ("cuBLAS workspace"); else the allocating code. Owners are gathered parameters, "graph 0
+/// id 3" (if several, all of them), or "-". Origins are those of the latest gather (origins.h), or "-". Holders and
+/// categories: see holder_names.h.
+/// @param at  the point at which the blocks are alive
 [[nodiscard]] std::vector<Group> group_blocks(const TraceData& data, const PhaseIndex& phases,
                                               const std::vector<const Block*>& blocks, GroupBy by, Sequence at);
 

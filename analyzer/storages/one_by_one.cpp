@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::int64_t kFewestEnds = 3;
 
-/// Nothing if steps between the first and the last of them have other numbers of ends.
+/// 0 if steps between the first and the last of them have different numbers of ends.
 std::int64_t ends_each_step(const std::map<const Step*, std::int64_t>& ends) {
   if (ends.empty()) return 0;
   const std::int64_t each = ends.begin()->second;

@@ -1,4 +1,4 @@
-// Whether each step drops one storage of a kind that others have replaced, whatever the order in which they were made.
+// Detects that each step drops one storage of a kind that others have replaced, in any order of creation.
 #pragma once
 
 #include <vector>
@@ -8,13 +8,13 @@
 
 namespace dcmt::analyzer {
 
-/// A loader with workers hands on batches in order, and may have received some of them early. Each step drops one all
-/// the same, when another one is there. So, from the first step that drops any to the last:
-/// - each step drops equally many, and as many others are alive then;
-/// - most of them end in the step after the one that made them, as those of a buffer of fixed length do not;
+/// A loader with workers delivers batches in order, but may have received some of them early. Even so, each step drops
+/// one when another one exists. Therefore, from the first to the last step that drops any:
+/// - each step drops the same number, and the same number of others are alive then;
+/// - most of them end in the step after the one that made them, unlike those of a buffer of fixed length;
 /// - what is alive at the end is not older than those that ended became.
-/// False where only the sums of such a step are kept.
-/// @param alike  all storages that a place makes of one size
+/// False if such a step has only sums.
+/// @param alike  all storages of one place and size
 [[nodiscard]] bool replaced_one_by_one(const std::vector<const Storage*>& alike, const std::vector<Step>& steps);
 
 }  // namespace dcmt::analyzer

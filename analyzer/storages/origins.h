@@ -1,5 +1,5 @@
-// Where gathers come from: compiled code, a hook of the framework, an eager fallback, a user's context. Which is which
-// says the table that the run was recorded with (docs/operators.md).
+// The origins of gathers: compiled code, a hook of the framework, an eager fallback, a user's context. The table of the
+// recording decides which is which (docs/operators.md).
 #pragma once
 
 #include <map>
@@ -12,32 +12,32 @@
 
 namespace dcmt::analyzer {
 
-/// A row of the table of origins, which is about frames or about an operator.
+/// A row of the table of origins. It matches frames or an operator.
 struct OriginRow {
   std::string origin;
-  std::string operator_pattern;  ///< empty: the row is about frames
-  std::string file;              ///< how the path ends
+  std::string operator_pattern;  ///< empty: the row matches frames
+  std::string file;              ///< the end of the path
   std::string function_pattern;  ///< empty: any
-  std::string purpose;           ///< "trial", or empty
+  std::string purpose;           ///< "trial" or empty
 
   [[nodiscard]] bool names_frame(std::string_view path, std::string_view function) const;
   [[nodiscard]] bool names_operator(std::string_view name) const;
 };
 
-/// The rows as a trace has them, see meta::kOrigins.
+/// The rows stored in a trace, see meta::kOrigins.
 [[nodiscard]] std::vector<OriginRow> origin_rows(const std::string& text);
 
-/// Belongs to one TraceData, which must outlive it.
+/// Belongs to one TraceData, which must outlive this object.
 class Origins {
  public:
   explicit Origins(const TraceData& data);
 
-  /// The origin of a gather: by the innermost frame of its stack that a row knows, else by its operator, else the
-  /// gathering operator or function itself.
+  /// The origin of a gather: from the innermost frame of its stack that matches a row; else from its operator; else the
+  /// name of the gathering operator or function.
   [[nodiscard]] const std::string& of(const Mark& gather);
 
-  /// True where the program is tried out, as a profiler of graphs does: it is not the training. For reads as for
-  /// gathers.
+  /// True for marks of a trial of the program, such as a profiler of graphs, which is not the training. For reads as
+  /// well as gathers.
   [[nodiscard]] bool is_trial(const Mark& mark);
 
  private:

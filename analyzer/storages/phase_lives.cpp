@@ -13,8 +13,8 @@ bool lies_inside(const Mark& phase, const Mark& other) {
   return other.span.from_seq < phase.span.from_seq && (!other.span.ended() || phase.span.to_seq <= other.span.to_seq);
 }
 
-/// What is made before a backward: in the step's forward, outside of phases, or, where an optimizer's step calls the
-/// backward, in that.
+/// True if it is made before a backward: in the step's forward, outside of phases, or in the optimizer's step if that
+/// calls the backward.
 bool comes_before(const TraceData& data, const Mark* made, const Mark& backward) {
   return made == nullptr || is_phase(data, made, "forward") ||
          (is_phase(data, made, "optimizer") && lies_inside(backward, *made));

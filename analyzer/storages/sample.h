@@ -1,5 +1,5 @@
-// What kinds of storages a run makes, by their places and sizes. That is seen in a sample of them: there can be
-// millions.
+// The kinds of storages that a run makes, by place and size. They are counted in a sample, as there can be millions of
+// storages.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@
 
 namespace dcmt::analyzer {
 
-/// Where a storage was made, and its bytes.
+/// The place that made a storage, and the storage's bytes.
 using PlaceAndSize = std::pair<StackId, Bytes>;
 
 struct HashOfPlaceAndSize {
@@ -24,7 +24,7 @@ struct HashOfPlaceAndSize {
 template <class Value>
 using ByPlaceAndSize = std::unordered_map<PlaceAndSize, Value, HashOfPlaceAndSize>;
 
-/// Calls `visit` with about 200,000 storages of a trace, evenly spread, or with all where there are fewer.
+/// Calls `visit` for an even sample of about 200,000 storages of a trace, or for all if there are fewer.
 template <class Visit>
 void each_of_sample(const TraceData& data, Visit visit) {
   constexpr std::size_t kSample = 200'000;

@@ -6,10 +6,10 @@
 namespace dcmt::analyzer {
 namespace {
 
-/// How a path says that it leads to what a node has saved, and what of that is the field's name.
+/// A prefix by which a path refers to what a node has saved, and the position of the field's name.
 struct Spelling {
   std::string_view text;
-  std::size_t field;  ///< where in it the name begins
+  std::size_t field;  ///< where the name begins
 };
 constexpr std::array<Spelling, 2> kSpellings{{{"._saved_", 8}, {".saved_tensors", 1}}};
 

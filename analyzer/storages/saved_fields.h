@@ -1,4 +1,4 @@
-// Which field of an autograd node has saved a storage, by the paths that readings of the memory found.
+// The field of an autograd node that has saved a storage, from the paths that readings of the memory found.
 #pragma once
 
 #include <compare>
@@ -14,10 +14,10 @@ struct SavedFieldName {
 };
 
 /// The last field of a node on a path: "main: v.grad_fn NllLossBackward0 … 2 nodes → AddmmBackward0._saved_mat1".
-/// Nothing if the path leads through no such field.
+/// nullopt if the path contains no such field.
 [[nodiscard]] std::optional<SavedFieldName> saved_field_of(std::string_view path);
 
-/// Whether a path leads through an autograd graph.
+/// True if a path leads through an autograd graph.
 [[nodiscard]] bool leads_through_a_graph(std::string_view path);
 
 }  // namespace dcmt::analyzer

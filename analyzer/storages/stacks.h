@@ -1,4 +1,4 @@
-// Python stacks: which frame a person calls the place where something happened.
+// Python stacks, and the frame that people would name as the place of an event.
 #pragma once
 
 #include <cstdint>
@@ -10,28 +10,29 @@
 
 namespace dcmt::analyzer {
 
-/// One frame, texts taken from the trace (they live as long as it does).
+/// One frame. Its texts belong to the trace and live as long as it does.
 struct FrameText {
   std::string_view file, function;
   std::int64_t line = 0;
 };
 
-/// True for code that a compiler wrote: it has a map to the model's source in the trace, or lies where torch keeps
-/// such.
+/// True for code that a compiler wrote: the trace has a map from it to the model's source, or it lies where torch puts
+/// such code.
 [[nodiscard]] bool is_generated_file(const TraceData& data, StringId file);
 
-/// A file by a name that it has on every machine: within its package, else without its folders; "generated code" for
-/// what a compiler wrote.
+/// The name of a file that is the same on every machine: its path within its package, else its name without folders.
+/// "generated code" for a compiler's output.
 [[nodiscard]] std::string portable_name(const TraceData& data, StringId file);
 
-/// Innermost frame first; empty for the zero id.
+/// The innermost frame first. Empty for the zero id.
 [[nodiscard]] std::vector<FrameText> frames_of(const TraceData& data, StackId stack);
 
-/// The innermost frame of the user's (or generated) code, else the innermost frame, else the zero id.
+/// The innermost frame of the user's (or generated) code; if there is none, the innermost frame; for no stack the zero
+/// id.
 [[nodiscard]] FrameId site_of(const TraceData& data, StackId stack);
 
-/// The innermost frame of the user's own files, where the site lies in an installed package that they called; invalid
-/// if the site is such a frame, or there is none.
+/// The innermost frame of the user's own files if the site lies in an installed package that they called. Invalid if
+/// the site is such a frame itself, or if there is none.
 [[nodiscard]] FrameId caller_of_package(const TraceData& data, StackId stack);
 
 /// "file:line function" of a frame; "(no Python frame)" for the zero id.

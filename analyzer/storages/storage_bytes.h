@@ -7,17 +7,17 @@
 
 namespace dcmt::analyzer {
 
-/// Bytes of the storage right after the event at `at`: those of its birth, changed by its resizes, none before its
-/// birth, after its end and once all blocks it ever had by then are freed.
+/// The bytes of the storage right after the event at `at`: its bytes at birth, changed by resizes. 0 before its birth,
+/// after its end, and when all blocks that it has had by then are freed.
 [[nodiscard]] Bytes bytes_at(const TraceData& data, const Storage& storage, Sequence at);
 
-/// Where its blocks lie; zero if the trace has none.
+/// The device of its blocks; zero if the trace has none.
 [[nodiscard]] StringId device_of(const TraceData& data, StorageId storage);
 
-/// The first event after `after` that left the storage without bytes; absent if they are there to the end.
+/// The first event after `after` that left the storage without bytes; absent if the bytes exist to the end.
 [[nodiscard]] Maybe<Gone> first_gone(const TraceData& data, const Storage& storage, Sequence after);
 
-/// Its blocks that cover `at`: one, or two while a resize copies.
+/// The blocks that are alive at `at`: one, or two while a resize copies.
 [[nodiscard]] std::vector<const Block*> blocks_at(const TraceData& data, StorageId storage, Sequence at);
 
 }  // namespace dcmt::analyzer

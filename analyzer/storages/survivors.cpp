@@ -18,7 +18,7 @@ std::vector<StepSurvivors> step_survivors(const TraceData& data) {
   std::vector<std::map<FrameId, Bytes>> largest(ended.size());
   for (std::size_t i = 0; i < ended.size(); ++i) {
     result[i].step = ended[i];
-    // Of steps that follow each other: between windows, a step may be missing.
+    // Only for consecutive steps: between windows, a step may be missing.
     const bool followed = i + 1 < ended.size() && data.sums_only_at(ended[i + 1].from) == nullptr;
     if (followed) result[i].bytes_next = Bytes(0);
   }

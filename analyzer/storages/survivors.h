@@ -1,4 +1,4 @@
-// What outlives its step: storages born in one step that still have bytes when it ends, and one step later.
+// Storages that outlive their step: born in one step, with bytes when it ends, and one step later.
 #pragma once
 
 #include <vector>
@@ -9,7 +9,7 @@
 namespace dcmt::analyzer {
 
 struct SurvivorSite {
-  FrameId site;  ///< where they were born
+  FrameId site;  ///< where the storages were made
   Bytes bytes;   ///< at the end of the step
   std::int64_t storages = 0;
   StorageId largest;
@@ -18,9 +18,9 @@ struct SurvivorSite {
 struct StepSurvivors {
   Step step;
   std::int64_t storages = 0, storages_next = 0;
-  Bytes bytes;                      ///< born in the step, alive at its end
-  std::optional<Bytes> bytes_next;  ///< of them, alive at the end of the next step; nullopt without one
-  std::vector<SurvivorSite> sites;  ///< of those alive one step later (of the last step: at its end), most bytes first
+  Bytes bytes;                      ///< made in the step, alive at its end
+  std::optional<Bytes> bytes_next;  ///< of them, alive at the end of the next step; nullopt: none follows
+  std::vector<SurvivorSite> sites;  ///< alive one step later (last step: at its end), most bytes first
 };
 
 /// One entry for every step that ended.

@@ -26,7 +26,7 @@ std::string without_numbers(std::string_view text) {
     };
     if (skip("[", is_number, "]") || skip("0x", is_hexadecimal, "")) {
       result += kAny;
-    } else if (skip("_at_", is_number, "")) {  // where torch.compile goes on after a break, by its line
+    } else if (skip("_at_", is_number, "")) {  // torch.compile continues after a graph break at this line
       result.append("_at_").append(kAny);
     } else {
       result += text.front();

@@ -1,4 +1,4 @@
-// Text without what differs from run to run.
+// Removes from a text what differs from run to run.
 #pragma once
 
 #include <string>

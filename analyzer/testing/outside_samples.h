@@ -1,4 +1,4 @@
-// Samples of a process's memory in a trace that is written already, for tests.
+// Adds samples of a process's memory to a finished trace, for tests.
 #pragma once
 
 #include <string>
@@ -11,13 +11,13 @@ namespace dcmt::testing {
 struct OutsideSamples {
   std::string kind = "malloc";       ///< the class that grows
   std::int64_t per_step = 1 << 20;   ///< bytes
-  std::int64_t confirmed = 1 << 20;  ///< of these, by the classes
-  std::int64_t mapped = 1 << 20;     ///< by what the mappings grow
-  std::int64_t torch = 0;            ///< bytes a step, of torch's allocator
+  std::int64_t confirmed = 1 << 20;  ///< the part that the classes confirm
+  std::int64_t mapped = 1 << 20;     ///< growth of the mappings
+  std::int64_t torch = 0;            ///< bytes per step of torch's allocator
   bool arrays = false;               ///< "main: rows" holds them, at two readings of the memory
 };
 
-/// Adds a sample at the end of each step of the trace at `path`, and classes at the third and the last.
+/// Adds a sample at the end of each step of the trace at `path`, with classes at the third and the last.
 inline Status add_outside_samples(const std::string& path, const OutsideSamples& how) {
   DCMT_ASSIGN_OR_RETURN(Database database, Database::open(path, OpenMode::kReadWrite));
   const std::string grown = " * " + std::to_string(how.per_step), confirmed = " * " + std::to_string(how.confirmed);

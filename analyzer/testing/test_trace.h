@@ -1,4 +1,4 @@
-// Builds small traces by hand, event by event, as a recorder would have written them. For tests only.
+// Builds small traces event by event, in the form that a recorder writes. Only for tests.
 #pragma once
 
 #include <cstdint>
@@ -32,18 +32,18 @@ struct LocalOf {
   bool unproven = false;
 };
 
-/// What a scan found of a storage.
+/// The result of a scan for a storage.
 struct HeldOf {
   std::vector<std::string> containers = {};
   std::string path = {};      ///< empty: no owner was found
-  bool otherwise = false;     ///< something else leads to it, or may
+  bool otherwise = false;     ///< something else leads to the storage, or may
   std::string type = "list";  ///< of the containers
-  bool confirmed = true;      ///< the path
+  bool confirmed = true;      ///< of the path
   std::string role = {};      ///< "parameter"; empty: none
-  std::int64_t small = 0;     ///< bytes that the first container holds besides in storages without rows
+  std::int64_t small = 0;     ///< bytes that the first container also holds in storages without rows
 };
 
-/// An allocator gives up a request.
+/// A request that an allocator cannot satisfy.
 struct OomOf {
   std::int64_t requested = 0;
   std::optional<std::int64_t> allocated = {}, reserved = {}, free = {}, total = {};
@@ -56,8 +56,8 @@ struct ReleaseOf {
   std::string op = "zero3::release_param";
 };
 
-/// Every call is one event of a single thread; sequence numbers count up by one, the clock by a microsecond
-/// unless it is set.
+/// Every call makes one event of a single thread. Sequence numbers increase by one, the clock by a microsecond unless
+/// it is set.
 class TestTrace {
  public:
   using Handle = std::size_t;  ///< of a storage with its block
@@ -68,10 +68,10 @@ class TestTrace {
   TestTrace& operator=(const TestTrace&) = delete;
 
   StackOf stack;           ///< of all events from here on
-  std::int64_t graph = 0;  ///< the same, of gathers and releases
+  std::int64_t graph = 0;  ///< of all gathers and releases from here on
   /// Counts of the whole run.
   std::vector<KeySumRow> key_sums;
-  /// Of keys that functions gather; an empty name is not known.
+  /// A key that functions gather. An empty name is unknown.
   struct ParameterOf {
     std::int64_t graph, key;
     std::string name, mechanism;
@@ -90,21 +90,21 @@ class TestTrace {
   [[nodiscard]] std::int64_t last_seq() const { return seq_; }
   [[nodiscard]] const std::filesystem::path& folder() const { return folder_; }
 
-  /// An operator; whatever happens in `inside` is in it.
+  /// An operator. The events in `inside` happen within it.
   void op(const std::string& name, const std::function<void()>& inside = {}, const std::string& scope = "function");
 
   /// A new block and the storage on it.
   Handle allocate(std::int64_t bytes);
-  /// The last reference goes, and with it the block.
+  /// The last reference ends, and the block with it.
   void drop(Handle handle);
-  /// The same, but other streams still use the block.
+  /// Like drop(), but other streams still use the block.
   void drop_in_use(Handle handle) {
     drop(handle);
     storages_[handle].waits = true;
   }
-  /// They are through with it.
+  /// The other streams are done with the block.
   void done(Handle handle) { storages_[handle].done = event().seq; }
-  /// To nothing: the block goes, the storage stays.
+  /// Resizes to 0: the block ends, the storage stays.
   void resize_to_zero(Handle handle);
 
   void gather(std::int64_t key, Handle handle, const std::string& name = "zero3::allgather_param");
@@ -114,7 +114,7 @@ class TestTrace {
   std::int64_t release(std::int64_t key, std::optional<Handle> handle, const ReleaseOf& of = {},
                        const std::function<void()>& inside = {});
   void read(std::int64_t release_mark, std::int64_t key, Handle handle, const std::string& name);
-  /// An operator only writes it.
+  /// An operator that only writes the storage.
   void overwrite(std::int64_t release_mark, std::int64_t key, Handle handle, const std::string& name) {
     read(release_mark, key, handle, name);
     marks_.back().kind = "write";
@@ -123,7 +123,7 @@ class TestTrace {
     read(release_mark, key, handle, kernel);
     marks_.back().flags = "kernel";
   }
-  /// To be called inside a release.
+  /// Must be called inside a release.
   void last_touch(std::int64_t key, Handle handle, const std::string& kernel, std::int64_t launches) {
     MarkState mark = new_mark("touch", handle);
     mark.name = kernel;
@@ -131,7 +131,7 @@ class TestTrace {
     mark.value = launches;
     marks_.push_back(mark);
   }
-  /// Launches so far, as an agent tells before a release and where its storage goes.
+  /// Launches so far, as an agent reports them before a release and when the storage is freed.
   void launches(bool looking, std::int64_t calls, std::int64_t graphs = 0, std::int64_t nccl = 0);
   /// A census of a release: one tensor, one Python object, these variables; `unexplained` more references.
   std::int64_t census(std::int64_t release_mark, Handle handle, const std::vector<LocalOf>& locals,
@@ -140,34 +140,34 @@ class TestTrace {
   void step(std::int64_t number);
   void user_mark(const std::string& name);
   void phase(const std::string& name, const std::function<void()>& inside);
-  /// A scan of the memory found the storage. All are one scan, of lists in a function's frame.
-  /// What a reading of the memory found, the latest that has begun; without one: one in the last step.
+  /// The result of a scan of the memory for a storage. It belongs to the latest reading that has begun; without one, to
+  /// a reading in the last step.
   void held(Handle handle, HeldOf of) { held_.push_back({handle, std::move(of), readings_.size()}); }
   void begin_reading() { readings_.push_back(seq_); }
   void diagnostic(const std::string& code, const std::string& text) { diagnostics_.emplace_back(code, text); }
-  /// What came since the interval before is one, with its rows in the trace.
+  /// Ends an interval: everything since the one before, with its rows in the trace.
   void kept_interval(std::optional<std::int64_t> step, Kept kept) { end_interval(step, kept); }
-  /// An interval of `events` events without rows; `peak_bytes` were reached at its second one.
+  /// An interval of `events` events without rows. Its second event reaches `peak_bytes`.
   void sums_only_interval(std::int64_t step, std::int64_t events, std::int64_t begin_bytes, std::int64_t peak_bytes,
                           std::int64_t end_bytes);
 
-  /// What torch's allocator had of the device at most in the interval that ended last (without one: in all).
+  /// The maxima of torch's allocator in the interval that ended last (without intervals: of the run).
   void allocator_peaks(std::optional<std::int64_t> active, std::int64_t reserved);
 
-  /// Returns the moment.
+  /// Returns the sequence.
   std::int64_t out_of_memory(const OomOf& of);
-  /// Records that are missing, at the begin of the trace.
+  /// Lost records, at the begin of the trace.
   /// @param reason  static text
   void loss(std::string_view reason, std::int64_t count) { losses_.push_back(LossRow{0, reason, count, 1, 1, 1000}); }
-  /// Records that are missing, right here.
+  /// Lost records, at this point.
   void lose() { losses_.push_back(LossRow{0, "in_flight", 1, seq_ + 1, seq_ + 1, clock(seq_ + 1)}), ++seq_; }
 
-  /// Row ids as in the file.
+  /// The row ids of the file.
   [[nodiscard]] StorageId storage_id(Handle handle) const { return StorageId(static_cast<std::int64_t>(handle) + 1); }
 
   /// Writes the trace and returns its path.
   std::string save(const std::string& name = "rank0.dcmt");
-  /// @param changes  SQL: what a recorder's trace has and no call here makes
+  /// @param changes  SQL for contents that no call of this class makes
   analyzer::TraceData load(const std::string& changes = {});
 
  private:
@@ -233,7 +233,7 @@ class TestTrace {
     std::size_t readings_begun = 0;
   };
   std::vector<HeldState> held_;
-  std::vector<std::int64_t> readings_;  ///< the record before each
+  std::vector<std::int64_t> readings_;  ///< the record before each reading
   std::vector<std::pair<std::string, std::string>> diagnostics_;
   std::vector<LossRow> losses_;
   std::vector<std::pair<OutOfMemoryRow, Event>> ooms_;
@@ -243,13 +243,13 @@ class TestTrace {
 
 inline constexpr char kGenerated[] = "/tmp/torchinductor_user/xq/cxq7.py";
 
-/// One training step of a compiled graph with `layers` gathered parameters of `bytes` each, prefetched one ahead. The
-/// defect: releases re-point the registered tensor only, the wrapper's locals hold until its return. The fix: releases
-/// resize the storage to 0.
+/// One training step of a compiled graph with `layers` gathered parameters of `bytes` each, prefetched one ahead. With
+/// the defect, releases re-point only the registered tensor, and locals of the wrapper hold the storage until its
+/// return. With the fix, releases resize the storage to 0.
 void add_zero3_graph(TestTrace& trace, std::int64_t layers, std::int64_t bytes, bool fixed);
 
-/// Gathered buffers that are dropped while a side stream still reads them, and one that is allocated on stream after
-/// stream.
+/// Gathered buffers that are dropped while a side stream still reads them, and a buffer that is allocated on one stream
+/// after another.
 void add_streams(TestTrace& trace);
 
 }  // namespace dcmt::testing

@@ -9,7 +9,7 @@ namespace {
 
 using What = Change::What;
 
-/// At one sequence: first what is known of sums, then ends, so that no false peak comes between.
+/// The order at one sequence: first sums, then ends, so that there is no false peak in between.
 int rank_of(What what) {
   switch (what) {
     case What::kLevel:
@@ -30,7 +30,7 @@ class BlockChanges {
   BlockChanges(const TraceData& data, StringId device, const RowIndex<Sequence, Block>& blocks, What what)
       : data_(data), device_(device), what_(what), at_(blocks.begin()), end_(blocks.end()) {}
 
-  /// False: there are no more. `moved`: it is of an interval without rows, at whose end it comes.
+  /// False at the end. `moved`: the change is of an interval without rows, and comes at the end of it.
   bool next(Change& change, bool& moved) {
     for (; at_ != end_; ++at_) {
       const auto& [seq, block] = *at_;
@@ -56,7 +56,7 @@ class BlockChanges {
   Position at_, end_;
 };
 
-/// Bytes of the blocks that come and go at the end of an interval instead of in it.
+/// Bytes of blocks whose changes come at the end of an interval instead of within it.
 std::map<Sequence, std::int64_t> moved_bytes(const TraceData& data, StringId device) {
   std::map<Sequence, std::int64_t> moved_by_end;
   if (!data.has_sums_only()) return moved_by_end;

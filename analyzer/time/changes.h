@@ -1,5 +1,5 @@
-// What the timeline of a device is made of: every begin and end of a block, one after the other, so that the bytes
-// after all of them so far are the allocated curve at any moment.
+// The timeline of a device: every begin and end of a block in order. The sum of the changes so far is the allocated
+// curve at each point.
 #pragma once
 
 #include <functional>
@@ -11,10 +11,10 @@ namespace dcmt::analyzer {
 
 struct Change {
   enum class What {
-    kBegin,   ///< of a block
-    kEnd,     ///< of a block
-    kLevel,   ///< bytes of which no block is known: where only sums were kept
-    kMoment,  ///< one that was asked for; nothing changes
+    kBegin,   ///< of `block`
+    kEnd,     ///< of `block`
+    kLevel,   ///< bytes without known blocks: an interval with sums only
+    kMoment,  ///< a requested point; nothing changes
   };
   What what = What::kMoment;
   Sequence seq;
@@ -25,15 +25,15 @@ struct Change {
   friend bool operator<(const Change& a, const Change& b);
 };
 
-/// A moment that shall be one of the changes.
+/// A point that must be among the changes.
 struct WantedMoment {
   Sequence seq;
   TimeNs ns;
 };
 
-/// Calls visit(change) for all changes of a device in order. What happened in an interval of which only sums were kept
-/// comes at the interval's end; in it, the curve goes at once to its peak. `moments`: in any order, each of them comes
-/// after what happens at the same sequence.
+/// Calls visit(change) for all changes of a device in order. The changes of an interval with sums only come at the
+/// interval's end; the curve reaches its peak at once within them. `moments` may be in any order. Each of them comes
+/// after all changes at the same sequence.
 void for_each_change(const TraceData& data, StringId device, std::vector<WantedMoment> moments,
                      const std::function<void(const Change&)>& visit);
 

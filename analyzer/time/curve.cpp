@@ -14,7 +14,7 @@ struct Event {
   TimeNs ns;
   const Block* block = nullptr;  ///< of a real allocation
 
-  // A gap that ends where its block ends adds and takes the same bytes at one sequence: taken first, no false peak.
+  // A gap that ends with its block adds and removes the same bytes at one sequence. Removal comes first: no false peak.
   friend bool operator<(const Event& a, const Event& b) { return a.seq != b.seq ? a.seq < b.seq : a.delta < b.delta; }
 };
 
@@ -29,7 +29,7 @@ void add_gap(const Gap& gap, std::vector<Event>& events) {
   if (to.valid()) events.push_back({to, bytes, {}, nullptr});
 }
 
-/// In an interval without rows, the curve goes to its peak and from there to its end, at once.
+/// In an interval without rows, the curve goes to its peak and then to its end, at once.
 void add_sums(const TraceData& data, StringId device, std::vector<Event>& events) {
   for (const IntervalCurve& curve : data.interval_curves) {
     if (curve.device != device) continue;
@@ -38,14 +38,14 @@ void add_sums(const TraceData& data, StringId device, std::vector<Event>& events
   }
 }
 
-/// Begins or ends of the blocks of a device, in order, as `event_of(const Block&)` makes them.
+/// The begins or ends of a device's blocks, in order, as `event_of(const Block&)` makes them.
 template <class EventOf>
 class BlockEvents {
  public:
   BlockEvents(const TraceData& data, StringId device, const RowIndex<Sequence, Block>& blocks, const EventOf& event_of)
       : data_(data), device_(device), at_(blocks.begin()), end_(blocks.end()), event_of_(event_of) {}
 
-  /// False: there are no more.
+  /// False at the end.
   bool next(Event& event) {
     for (; at_ != end_; ++at_) {
       const auto& [seq, block] = *at_;
@@ -66,7 +66,7 @@ class BlockEvents {
   EventOf event_of_;
 };
 
-/// Calls visit(const Event&) for all events in order. There are millions, so they are never all in memory.
+/// Calls visit(const Event&) for all events in order. There are millions of them, so they are never all in memory.
 template <class Visit>
 void for_each_event(const TraceData& data, StringId device, const std::vector<Gap>& gaps, const Visit& visit) {
   std::vector<Event> others;
@@ -158,7 +158,7 @@ Peak peak_of(const TraceData& data, StringId device, const std::vector<Gap>& gap
   std::int64_t bytes = 0;
   for_each_event(data, device, gaps, [&](const Event& event) {
     bytes += event.delta;
-    // What would have been freed between the windows is not known, so there is nothing to predict.
+    // Without rows between windows, it is unknown what would have been freed there, so nothing is predicted.
     if (bytes <= peak.bytes.value || (!gaps.empty() && data.sums_only_at(event.seq) != nullptr)) return;
     peak.bytes = Bytes(bytes);
     peak.seq = event.seq;

@@ -1,4 +1,4 @@
-// The allocated curve: bytes that allocators have handed out, after every event, and its peak.
+// The allocated curve: bytes that allocators have handed out, after each event; and its peak.
 #pragma once
 
 #include <cstddef>
@@ -12,12 +12,12 @@
 
 namespace dcmt::analyzer {
 
-/// A stretch [from, to) in which a block is taken out of the curve: what-if it had been freed at `from`. A zero `to`
-/// means for the rest of the block's life.
+/// A stretch [from, to) in which a block does not count in the curve, as if it had been freed at `from`. A zero `to`
+/// means the rest of the block's life.
 struct Gap {
   const Block* block = nullptr;
   Sequence from, to;
-  Bytes small = {};  ///< of blocks without rows that go with it
+  Bytes small = {};  ///< bytes of blocks without rows that end with it
 };
 
 struct CurvePoint {
@@ -31,31 +31,31 @@ struct Peak {
   Bytes bytes;
   Sequence seq;  ///< the event that first reached it; zero if nothing was ever allocated
   TimeNs ns;
-  const Block* block = nullptr;  ///< the allocation that reached it
+  const Block* block = nullptr;  ///< the allocation that reached the peak
 };
 
 /// True for a GPU's name; false for "cpu".
 [[nodiscard]] bool is_gpu(std::string_view device);
 
-/// Which of `devices` has that name, or is the first one of that kind ("cuda"); else an error that lists them.
+/// The index of the device with that name, or of the first one of that kind ("cuda"). Else an error that lists them.
 [[nodiscard]] Expected<std::size_t> device_named(const std::string& path, const std::vector<std::string_view>& devices,
                                                  std::string_view name);
 
-/// The devices that have blocks: GPUs before the CPU, of several the one with the highest peak first.
+/// The devices that have blocks: GPUs before the CPU; of several GPUs the one with the highest peak first.
 [[nodiscard]] std::vector<StringId> devices_of(const TraceData& data);
 
-/// The curve of one device, in order of sequence; `gaps` are left out of it. An interval that has only sums gives its
-/// peak and its end.
+/// The curve of one device, in order of sequence, without `gaps`. An interval with sums only contributes its peak and
+/// its end.
 [[nodiscard]] Curve allocated_curve(const TraceData& data, StringId device, const std::vector<Gap>& gaps = {});
 
-/// The points of that curve, none of which is kept.
+/// Calls visit for the points of that curve without storing them.
 void for_each_point(const TraceData& data, StringId device, const std::vector<Gap>& gaps,
                     const std::function<void(const CurvePoint&)>& visit);
 
-/// What the device's allocator had at most; empty where it is not known.
+/// The maxima of the device's allocator; empty if unknown.
 [[nodiscard]] DevicePeaks device_peaks_of(const TraceData& data, StringId device);
 
-/// The first maximum of that curve; with `gaps`, of the intervals whose rows are there.
+/// The first maximum of that curve. With `gaps`, only intervals with rows count.
 [[nodiscard]] Peak peak_of(const TraceData& data, StringId device, const std::vector<Gap>& gaps = {});
 
 }  // namespace dcmt::analyzer

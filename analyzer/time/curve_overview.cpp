@@ -22,7 +22,7 @@ std::optional<std::int64_t> number_in(std::string_view text) {
   return value;
 }
 
-/// The first and the last sequence that a moment's name stands for.
+/// The first and the last sequence that a point's name stands for.
 Expected<std::pair<Sequence, Sequence>> moment_of(Database& database, StepLookup& steps, std::string_view name) {
   std::optional<std::pair<Sequence, Sequence>> found;
   if (const auto sequence = number_in(name)) {

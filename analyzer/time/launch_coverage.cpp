@@ -11,7 +11,7 @@ bool is_on_cpu(const TraceData& data, StorageId storage) {
   return !blocks.empty() && data.text(blocks.front()->device) == "cpu";
 }
 
-/// Counts only grow; those of a damaged trace may not.
+/// Counts only increase, except in a damaged trace.
 LaunchCounts difference(const LaunchCounts& more, const LaunchCounts& less) {
   const auto minus = [](std::int64_t a, std::int64_t b) { return std::max<std::int64_t>(0, a - b); };
   return {minus(more.calls, less.calls), minus(more.graphs, less.graphs), minus(more.nccl, less.nccl),
@@ -28,7 +28,7 @@ std::optional<LaunchCoverage> launch_coverage(const TraceData& data, StorageId s
   };
   const auto end = until.valid() ? after(until) : data.launches.end();
   auto begin = after(from);
-  // What there was at the release was told right before it, unless nobody had looked until then.
+  // The counts at the release were reported right before it, unless launches had not been observed until then.
   const bool known_from_the_begin = begin != data.launches.begin();
   if (known_from_the_begin) --begin;
   if (begin >= end) return std::nullopt;

@@ -1,4 +1,4 @@
-// How much was seen of what the GPU was given to do.
+// How much of the GPU's work was observed.
 #pragma once
 
 #include <optional>
@@ -9,7 +9,7 @@ namespace dcmt::analyzer {
 
 struct LaunchCoverage {
   LaunchCounts counts;
-  bool whole = true;  ///< launches were looked at all the time
+  bool whole = true;  ///< launches were observed all the time
 
   static constexpr std::string_view kShape = "launches";
   static void describe(auto&& field) {
@@ -26,8 +26,8 @@ struct LaunchCoverage {
   }
 };
 
-/// What was seen between two moments (`until` zero: the end of the trace) of the kernels that could have touched a
-/// storage. nullopt if it is the CPU's, and if launches were not recorded.
+/// The observed launches between two points (`until` zero: the end of the trace) of kernels that could have used a
+/// storage. nullopt if the storage is on the CPU, or if launches were not recorded.
 [[nodiscard]] std::optional<LaunchCoverage> launch_coverage(const TraceData& data, StorageId storage, Sequence from,
                                                             Sequence until);
 

@@ -1,4 +1,4 @@
-// Points of a trace by name, or the error that no point has the name.
+// Finds points of a trace by name, or makes the error for an unknown name.
 #pragma once
 
 #include <string>
@@ -8,12 +8,12 @@
 
 namespace dcmt::analyzer {
 
-/// What find_point finds; kUsage where it finds nothing.
-/// @param options  who asks: "--at takes", "--from and --to take"
+/// The result of find_point; kUsage if there is no such point.
+/// @param options  the start of the message: "--at takes", "--from and --to take"
 [[nodiscard]] Expected<Sequence> named_point(const TraceData& data, const std::string& path, std::string_view name,
                                              Sequence peak, const std::string& options);
 
-/// What is said of a name that nothing has.
+/// The error for a name that no point has.
 /// @param takes  "--at takes a sequence number or step:N"
 [[nodiscard]] Error no_point(const std::string& path, std::string_view name, const std::string& takes);
 

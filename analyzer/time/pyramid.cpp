@@ -13,10 +13,10 @@
 namespace dcmt::analyzer {
 namespace {
 
-/// 64 changes on level 0: more levels than this hold more changes than there are numbers.
+/// 64 changes on level 0: more levels would contain more changes than there are numbers.
 constexpr std::int64_t kMostLevels = 11;
 
-/// The integer that a query yields; nullopt: no row, or NULL.
+/// The integer result of a query; nullopt: no row, or NULL.
 Expected<std::optional<std::int64_t>> integer_of(Statement& query) {
   DCMT_ASSIGN_OR_RETURN(bool row, query.step());
   const std::optional<std::int64_t> value = row ? query.optional_integer(0) : std::nullopt;
@@ -81,7 +81,7 @@ Error Pyramid::damaged() const {
 }
 
 Status Pyramid::load_devices() {
-  // Each by a search: reading all rows for their devices is what a pyramid saves.
+  // One search per device: the purpose of a pyramid is to avoid reading all rows.
   DCMT_ASSIGN_OR_RETURN(Statement next,
                         database_->prepare("SELECT device FROM pyramid WHERE device > ? ORDER BY device LIMIT 1"));
   DCMT_ASSIGN_OR_RETURN(Statement top, database_->prepare("SELECT max(level) FROM pyramid WHERE device = ?"));
@@ -92,7 +92,7 @@ Status Pyramid::load_devices() {
     DeviceCurve curve;
     curve.device = next.text(0);
     next.reset();
-    // Text that is none, such as a blob, would be found again and again.
+    // A name that is no text, such as a blob, would be found again and again.
     if (curve.device <= after || printable(curve.device) != curve.device) return damaged();
     after = curve.device;
     top.bind(1, std::string_view(curve.device));
@@ -151,7 +151,7 @@ Expected<std::vector<CurveStretch>> Pyramid::stretches(const DeviceCurve& device
   Rows found;
   for (std::int64_t level = device.top; level >= 0; --level) {
     DCMT_ASSIGN_OR_RETURN(Rows rows, read(device.device, level, from, to));
-    // Every level has the same curve.
+    // All levels have the same curve.
     if (level != device.top && rows.rows.empty() != found.rows.empty()) return damaged();
     found = std::move(rows);
     if (found.rows.size() >= most) break;

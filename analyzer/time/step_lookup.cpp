@@ -5,7 +5,7 @@ namespace {
 
 using Pair = std::pair<std::int64_t, std::int64_t>;
 
-/// The two integers that a query of one number yields.
+/// The two integers that a query with one parameter yields.
 Expected<std::optional<Pair>> pair_of(Statement& query, std::int64_t number) {
   query.bind(1, number);
   DCMT_ASSIGN_OR_RETURN(bool row, query.step());
@@ -18,7 +18,7 @@ Expected<std::optional<Pair>> pair_of(Statement& query, std::int64_t number) {
 }  // namespace
 
 Expected<StepLookup> StepLookup::open(Database& database) {
-  // A moment lies in the step that ends next: a long one has several intervals, of which the last has its number.
+  // A sequence lies in the step that ends next: a long step has several intervals, and the last one has its number.
   DCMT_ASSIGN_OR_RETURN(
       Statement next,
       database.prepare(

@@ -1,4 +1,4 @@
-// Which step a moment lies in, of a trace that is not loaded: from its intervals, of which a search reads a few.
+// Finds the step of a point in a trace that is not loaded: a search reads a few of its intervals.
 #pragma once
 
 #include <cstdint>
@@ -21,11 +21,12 @@ class StepLookup {
  public:
   static Expected<StepLookup> open(Database& database);
 
-  /// The steps from one moment to another, both included; nullopt: no step ends after `from`. Steps that share their
-  /// sums are all of them.
+  /// The steps from one point to another, both included; nullopt: no step ends after `from`. Steps that share their
+  /// sums are included together.
   Expected<std::optional<StepRange>> between(Sequence from, Sequence to);
 
-  /// The first and the last sequence of a step, from the end of the one before on; nullopt: there is no such step.
+  /// The first and the last sequence of a step. The first one follows the end of the step before. nullopt: there is no
+  /// such step.
   Expected<std::optional<std::pair<Sequence, Sequence>>> ends_of(std::int64_t step);
 
  private:

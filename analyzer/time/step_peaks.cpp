@@ -6,10 +6,10 @@
 namespace dcmt::analyzer {
 namespace {
 
-/// Height at the begin of each step, and the maximum within it. Steps are in order and do not overlap.
+/// The bytes at the begin of each step, and the maximum within it. Steps must be in order and must not overlap.
 std::vector<std::pair<Bytes, Bytes>> heights(const TraceData& data, StringId device, const std::vector<Gap>& gaps,
                                              const std::vector<Step>& steps) {
-  std::vector<std::pair<Bytes, Bytes>> result;  // the last one is of the step that has begun
+  std::vector<std::pair<Bytes, Bytes>> result;  // the last entry is of the step that has begun
   auto step = steps.begin();
   bool begun = false;
   Bytes now;
@@ -36,7 +36,7 @@ std::vector<Step> finished(const std::vector<Step>& steps) {
   return all;
 }
 
-/// `steps`: the finished ones.
+/// `steps`: only finished ones.
 void put_predicted(const std::vector<Step>& steps, const std::vector<std::pair<Bytes, Bytes>>& predicted,
                    std::vector<StepPeak>& peaks) {
   for (std::size_t i = 0; i < steps.size(); ++i) {

@@ -1,4 +1,4 @@
-// The peak of every step: as measured, and without the storages that were kept past their release.
+// The peak of each step: as measured, and without storages that were kept past their release.
 #pragma once
 
 #include <cstdint>
@@ -13,8 +13,8 @@ namespace dcmt::analyzer {
 struct StepPeak {
   std::int64_t step = 0;
   Bytes begin;                           ///< allocated when the step began
-  Bytes peak;                            ///< the most during it; `begin` counts
-  std::optional<Bytes> predicted_begin;  ///< the same two with `gaps` left out; not known where only sums were kept
+  Bytes peak;                            ///< the maximum during the step, including `begin`
+  std::optional<Bytes> predicted_begin;  ///< both without `gaps`; nullopt for a step with sums only
   std::optional<Bytes> predicted_peak;
 
   [[nodiscard]] bool kept() const { return predicted_peak.has_value(); }
@@ -31,11 +31,11 @@ struct StepPeak {
   }
 };
 
-/// One entry per finished step, in order. `gaps` as of gaps_at_release().
+/// One entry per finished step, in order. `gaps`: as from gaps_at_release().
 [[nodiscard]] std::vector<StepPeak> step_peaks(const TraceData& data, const std::vector<Step>& steps, StringId device,
                                                const std::vector<Gap>& gaps);
 
-/// What is predicted, once more with other gaps. `peaks`: as step_peaks() made them of these steps.
+/// Predicts again with other gaps. `peaks`: the result of step_peaks() for these steps.
 void predict_step_peaks(const TraceData& data, const std::vector<Step>& steps, StringId device,
                         const std::vector<Gap>& gaps, std::vector<StepPeak>& peaks);
 

@@ -10,7 +10,7 @@ namespace dcmt::analyzer {
 
 namespace {
 
-/// The steps of which only sums were kept. A part of such a step may have its rows; then the step has its mark.
+/// Adds the steps with sums only. If a part of such a step has rows, the step has its mark.
 void add_sums_only(const TraceData& data, std::vector<Step>& steps) {
   if (!data.has_sums_only()) return;
   std::set<Sequence> ends;
@@ -112,7 +112,7 @@ const Operator* named_operator(const TraceData& data, OperatorId id) {
   for (const Operator* op = innermost; op != nullptr; op = data.operators.find(op->parent)) {
     const std::string_view name = data.text(op->name);
     if (op->scope != OperatorScope::kFunction || name.starts_with("autograd::engine::")) break;
-    // Operators are called library::name; compiled regions and dispatch modes around them are not.
+    // Operators are named library::name; compiled regions and dispatch modes around them are not.
     if (name.find("::") != std::string_view::npos) named = op;
   }
   return named;
@@ -145,7 +145,7 @@ const OutOfMemory* out_of_memory_at(const TraceData& data, Sequence at) {
   return found != data.out_of_memory.end() ? &*found : nullptr;
 }
 
-/// Where the last block began, on any device; of a trace without blocks its end.
+/// The begin of the last block on any device. For a trace without blocks, its end.
 Sequence last_allocation(const TraceData& data) {
   Sequence last;
   for (const Block& block : data.blocks) last = std::max(last, block.span.from_seq);
