@@ -1,4 +1,4 @@
-// Standard error, put aside for a while.
+// Redirects standard error to a file for a while.
 #pragma once
 
 #include <fcntl.h>
@@ -10,7 +10,7 @@
 
 namespace dcmt::cli {
 
-/// What this process and its children say on standard error goes to a file meanwhile: it is not what was asked for.
+/// Redirects the standard error of this process and its children to a file, because it is not part of the result.
 class Aside {
  public:
   explicit Aside(const std::filesystem::path& file) : file_(file), before_(fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 0)) {
@@ -26,7 +26,7 @@ class Aside {
   Aside(const Aside&) = delete;
   Aside& operator=(const Aside&) = delete;
 
-  /// The last line so far; empty if there is none.
+  /// The last line written so far; empty if there is none.
   [[nodiscard]] std::string last_line() const {
     std::ifstream said(file_);
     std::string last;

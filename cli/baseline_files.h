@@ -1,4 +1,4 @@
-// The files in which baselines are.
+// Finds and reads files with baselines.
 #pragma once
 
 #include <string>
@@ -9,10 +9,10 @@
 
 namespace dcmt::cli {
 
-/// `path`, or the baselines (*.json) of that folder, by name. kBadInput if the folder has none.
+/// `path` itself, or the baselines (*.json) of that folder, by name. kBadInput if the folder has none.
 Expected<std::vector<std::string>> baselines_of(const std::string& path);
 
-/// kBadInput if there is none, or it cannot be read or understood.
+/// kBadInput if there is no such file, or if it cannot be read or parsed.
 Expected<gate::Baseline> read_baseline(const std::string& path);
 
 }  // namespace dcmt::cli

@@ -1,4 +1,4 @@
-// What of a check did not pass, one line each.
+// The problems of a check, one line each.
 #include "cli/check_reports.h"
 
 namespace dcmt::cli {

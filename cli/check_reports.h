@@ -1,4 +1,4 @@
-// What checks say, in the formats of CI systems.
+// Results of checks in the formats of CI systems.
 #pragma once
 
 #include <string>
@@ -9,29 +9,29 @@
 
 namespace dcmt::cli {
 
-/// A check as reports have it.
+/// A check with the data that reports need.
 struct Checked {
   gate::Verdict verdict;
   CheckAdvice advice;
 
-  /// Of a check that did not pass and whose exit code is 0: it warns.
+  /// True for a check that did not pass, but whose exit code is 0: a warning.
   [[nodiscard]] bool only_warns() const { return verdict.outcome != gate::Outcome::kPassed && advice.exit_code == 0; }
 };
 
-/// JUnit XML: a suite for each baseline, a case for each fact, and one named "recording" for what is of no fact.
+/// JUnit XML: a suite for each baseline, a case for each fact, and a case "recording" for everything else.
 [[nodiscard]] std::string junit_text(const std::vector<Checked>& checks);
 /// SARIF 2.1.0. `version`: of the tool.
 [[nodiscard]] std::string sarif_text(const std::vector<Checked>& checks, const std::string& version);
-/// Workflow commands of GitHub, a line each, that mark lines of the source.
+/// Workflow commands of GitHub that mark lines of the source, one per line.
 [[nodiscard]] std::string github_text(const std::vector<Checked>& checks);
 /// The summary of a job, in Markdown.
 [[nodiscard]] std::string markdown_text(const std::vector<Checked>& checks);
 
-/// Something that did not pass: a fact, or a reason of the whole check.
+/// A problem: a fact that did not pass, or a reason of the whole check.
 struct Problem {
-  std::string name;  ///< of the fact; "recording"
+  std::string name;  ///< of the fact; else "recording"
   std::string text;  ///< one line
-  std::string file;  ///< where it comes from, as seen from the working folder; empty: not known
+  std::string file;  ///< its source file, relative to the working folder; empty: unknown
   std::int64_t line = 0;
 };
 [[nodiscard]] std::vector<Problem> problems_of(const Checked& checked);

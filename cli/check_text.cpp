@@ -65,7 +65,7 @@ std::string table(const Verdict& verdict) {
   return text;
 }
 
-/// The fact that the headline is about: of those that failed, the one that changed most; of several, the highest.
+/// The fact in the headline: of the failed facts, the one that changed most; of several, the highest.
 const CheckedFact* worst(const Verdict& verdict) {
   const CheckedFact* worst = nullptr;
   for (const CheckedFact& fact : verdict.facts) {
@@ -79,11 +79,11 @@ const CheckedFact* worst(const Verdict& verdict) {
   return worst;
 }
 
-/// What explains the facts that failed: the worst one in full, of the others what has not been said.
+/// Explains the failed facts: the worst one in full, and of the others what has not been printed yet.
 std::string why_lines(const Verdict& verdict, const Style& style) {
   std::string text;
   std::vector<std::pair<std::string, std::int64_t>> said;
-  std::vector<std::int64_t> fixed;  // findings whose fix was said
+  std::vector<std::int64_t> fixed;  // findings whose fix was printed
   const auto add = [&](const CheckedFact& fact, const Cause& cause) {
     if (std::ranges::count(said, std::pair(cause.file, cause.line)) > 0) return;
     said.emplace_back(cause.file, cause.line);
@@ -106,7 +106,7 @@ std::string why_lines(const Verdict& verdict, const Style& style) {
 std::string since_lines(const Verdict& verdict, const Style& style) {
   std::string text;
   for (const CheckedFact& fact : verdict.facts) {
-    // The baseline was moved since then: what all updates come to.
+    // The baseline was updated since the anchor: shows the sum of all updates.
     if (!fact.anchor || *fact.anchor == 0 || fact.anchor == fact.baseline || fact.state == State::kAbsent) continue;
     text += line(text.empty() ? "since" : "",
                  fmt::format("{}: {} {} in all ({} then)", fact.since, fact.name,
@@ -170,7 +170,7 @@ std::string cause_text(const CheckedFact& fact, const Cause& cause) {
   if (cause.finding) text += fmt::format("finding {} ({}), ", *cause.finding, cause.title.value_or(""));
   if (!cause.file.empty()) {
     text += fmt::format("{}:{}", path_from_here(cause.file), cause.line);
-    // "train.py step" where the file has been said.
+    // Only "step" of "train.py step" if the file was already printed.
     if (const std::size_t space = cause.function.rfind(' '); space != std::string::npos)
       text += cause.function.substr(space);
   } else {

@@ -13,11 +13,11 @@ namespace dcmt::cli {
 namespace {
 
 struct Ended {
-  int status;  ///< as waitpid() has it
+  int status;  ///< as returned by waitpid()
   std::string text;
 };
 
-/// Runs the program to its end, and reads what it writes to one of its descriptors; the other one of standard output
+/// Runs the program to its end, and reads what it writes to one of its descriptors. The other one of standard output
 /// and standard error goes to /dev/null.
 std::optional<Ended> run_and_read(int descriptor, const std::string& program,
                                   const std::vector<std::string>& arguments) {

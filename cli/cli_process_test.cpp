@@ -1,4 +1,4 @@
-// The program as a process: exit codes, one-line errors, help, JSON on standard output.
+// Tests the program as a process: exit codes, one-line errors, help, JSON on standard output.
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 
@@ -26,7 +26,7 @@ std::string content(const std::filesystem::path& path) {
 
 class Process : public ::testing::Test {
  protected:
-  /// @param in  the folder in which it runs; empty: this one
+  /// @param in  the working folder of the process; empty: the current one
   Outcome run(const std::string& arguments, const std::string& environment = "", const std::string& in = "") {
     const auto out = trace.folder() / "stdout";
     const auto err = trace.folder() / "stderr";

@@ -1,4 +1,4 @@
-// dc-memtrace attach and detach: recording a process that runs.
+// dc-memtrace attach and detach: records a running process.
 #include <fmt/format.h>
 #include <unistd.h>
 #include <CLI/CLI.hpp>

@@ -60,7 +60,7 @@ std::string variable(const char* name) {
   return value != nullptr ? value : "";
 }
 
-/// The CI job is of the branch that others start from.
+/// True if the CI job runs on the main branch.
 bool is_main_branch() {
   const std::string ref = variable("GITHUB_REF");
   if (ref == "refs/heads/main" || ref == "refs/heads/master") return true;
@@ -68,7 +68,7 @@ bool is_main_branch() {
   return !branch.empty() && branch == variable("CI_DEFAULT_BRANCH");
 }
 
-/// The files and marks for CI.
+/// Writes the reports for CI.
 Status write_reports(const Options& options, const std::vector<Checked>& checks) {
   if (!options.junit.empty()) DCMT_RETURN_IF_ERROR(write_new_file(options.junit, junit_text(checks)));
   if (!options.sarif.empty()) DCMT_RETURN_IF_ERROR(write_new_file(options.sarif, sarif_text(checks, options.version)));

@@ -37,7 +37,7 @@ struct Options {
   bool force = false, redact = false, json = false;
 };
 
-/// A trace that was read for its rows; findings are not looked for.
+/// A trace whose rows are read. Findings are not computed.
 struct Source {
   OpenedTrace trace;
   analyzer::TraceData data;
@@ -58,7 +58,7 @@ Expected<Source> read_source(const std::string& input, const analyzer::Watch& wa
   return Source{std::move(trace), std::move(data)};
 }
 
-/// What is not in the file, on standard error too.
+/// Prints on standard error what the file lacks.
 void say_sums_only(const std::string& path) {
   print_note(
       printable(path) +
@@ -94,7 +94,7 @@ Status write_stream(const Options& options, const std::string& path, Write write
   return {};
 }
 
-/// From the CSV.
+/// Converts the CSV.
 Status write_parquet(const Options& options, const std::string& path, Converted& converted) {
   const ScratchFolder folder;
   if (folder.path().empty()) return {ErrorCode::kIo, "no temporary folder can be made; TMPDIR names where."};
@@ -104,7 +104,7 @@ Status write_parquet(const Options& options, const std::string& path, Converted&
   return csv_to_parquet(options.python, {{table, path}});
 }
 
-/// A copy without names, or a trace of a memory snapshot.
+/// Writes a copy without names, or a trace of a memory snapshot.
 Status write_trace(const Options& options, const std::string& path) {
   if (options.redact) {
     DCMT_ASSIGN_OR_RETURN(OpenedTrace trace, open_one(options.input));
@@ -112,7 +112,7 @@ Status write_trace(const Options& options, const std::string& path) {
     return convert::write_redacted(trace.database, path, work.watch());
   }
   if (!convert::is_pickle(options.input)) {
-    // What cannot be read at all says so itself.
+    // Only this error says why the input cannot be read.
     DCMT_RETURN_IF_ERROR(open_one(options.input).status());
     return {ErrorCode::kUsage,
             printable(options.input) +
@@ -139,7 +139,7 @@ bool has_several_traces(const std::string& input) {
   return files.ok() && files->size() > 1;
 }
 
-/// Of all traces of a folder, Parquet by rank.
+/// Converts all traces of a folder to Parquet, by rank.
 Status convert_folder(const Options& options, Converted& converted) {
   DCMT_ASSIGN_OR_RETURN(std::vector<OpenedTrace> opened, open_traces({options.input}, std::nullopt));
   ParquetFolder wanted{options.output, {"lifetimes", "curve"}, options.python};

@@ -1,4 +1,4 @@
-// dc-memtrace diff: what differs between runs.
+// dc-memtrace diff: differences between runs.
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
@@ -26,7 +26,7 @@ struct Options {
   bool json = false;
 };
 
-/// "before=out/" names a run; a path that has an "=" of its own and is there is a path.
+/// "before=out/" gives a run a label. An existing path that contains "=" is a path.
 std::pair<std::string, std::string> label_and_path(const std::string& word) {
   const std::size_t equals = word.find('=');
   std::error_code ignored;
@@ -35,7 +35,7 @@ std::pair<std::string, std::string> label_and_path(const std::string& word) {
   return {printable(word.substr(0, equals)), word.substr(equals + 1)};
 }
 
-/// Why nothing is compared.
+/// The reason why nothing was compared.
 std::string nothing_in_common(const std::vector<analyzer::LoneRanks>& lone) {
   std::vector<std::string> each;
   for (const analyzer::LoneRanks& ranks : lone) {

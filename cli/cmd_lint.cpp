@@ -1,4 +1,4 @@
-// dc-memtrace lint: what generated code does wrong with lifetimes, without running it.
+// dc-memtrace lint: defects of lifetimes in generated code, found without running it.
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
@@ -36,13 +36,13 @@ struct Options {
   bool fail_on_findings = false;
 };
 
-/// Views that Inductor may call as operators, and what functional collectives wait with.
+/// Views that Inductor may call as operators, and the wait of functional collectives.
 constexpr const char* kFirstArgument[] = {
     "aten::view",       "aten::_unsafe_view", "aten::t",         "aten::transpose", "aten::permute",
     "aten::as_strided", "aten::alias",        "aten::detach",    "aten::slice",     "aten::select",
     "aten::expand",     "aten::squeeze",      "aten::unsqueeze", "aten::narrow",    "_c10d_functional::wait_tensor"};
 
-/// The waits and releases of the tables: their result is their first argument.
+/// The waits and releases of the tables, whose result is their first argument.
 Expected<std::vector<std::string>> first_argument_operators(const std::vector<std::string>& tables) {
   std::vector<std::string> operators(std::begin(kFirstArgument), std::end(kFirstArgument));
   std::error_code ignored;
@@ -59,10 +59,10 @@ Expected<std::vector<std::string>> first_argument_operators(const std::vector<st
 /// A file that may be a generated wrapper.
 struct Candidate {
   std::string path, trace;  ///< as in LintedFile
-  std::string file;         ///< with its text
+  std::string file;         ///< the file that contains its text
 };
 
-/// Everything that the paths name, before a wrapper is read.
+/// The files and operators that the paths name. Wrappers are read later.
 class Collected {
  public:
   Linted linted;
@@ -70,7 +70,7 @@ class Collected {
 
   void add_file(const fs::path& path) { candidates.push_back({path.string(), {}, path.string()}); }
 
-  /// A text that a trace has is written to a file: Python reads it from there.
+  /// Writes a text from a trace to a file, so that Python can read it.
   Status add_text(const std::string& path, const std::string& trace, std::string_view text) {
     const fs::path file = copies_.path() / std::to_string(candidates.size());
     std::ofstream copy(file, std::ios::binary);
@@ -87,7 +87,7 @@ class Collected {
   ScratchFolder copies_;
 };
 
-/// What operators of the trace shared, and the generated files that it has copies of: those in which a holder was seen.
+/// Collects what operators of the trace shared, and the generated files that the trace has copies of.
 Status collect_trace(OpenedTrace& trace, Collected& collected) {
   DCMT_ASSIGN_OR_RETURN(std::vector<analyzer::OperatorAliases> aliases, analyzer::operator_aliases(trace.database));
   for (analyzer::OperatorAliases& one : aliases) collected.linted.operators.push_back({trace.path, std::move(one)});
@@ -116,7 +116,7 @@ Expected<std::vector<fs::path>> python_files(const std::string& folder) {
 }
 
 Status collect_path(const std::string& path, Collected& collected) {
-  std::error_code ignored;  // a path that cannot be looked at is no folder: opening it says why
+  std::error_code ignored;  // a path without access is no folder; opening it reports why
   const bool folder = fs::is_directory(path, ignored);
   bool traces = fs::path(path).extension() == ".dcmt";
   if (folder) {
@@ -138,7 +138,7 @@ Status collect_path(const std::string& path, Collected& collected) {
   return {};
 }
 
-/// Reads the candidates and leaves the generated ones in `collected.linted`.
+/// Reads the candidates and stores the generated ones in `collected.linted`.
 Status read_candidates(const Options& options, const std::vector<std::string>& operators, Collected& collected) {
   std::vector<std::string> files;
   for (const Candidate& candidate : collected.candidates) files.push_back(candidate.file);

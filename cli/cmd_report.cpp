@@ -44,8 +44,8 @@ Status write_page(const HtmlPage& page, const std::string& run_text, const Optio
   return file.keep();
 }
 
-/// Of many ranks: what differs between them, and the reports of some that stand for the others. Fails where the traces
-/// are not those of many ranks of one run.
+/// The report of many ranks: their differences, and the reports of some ranks that stand for the others. Fails if the
+/// traces are not of many ranks of one run.
 Expected<std::string> report_of_many(std::vector<OpenedTrace> opened, const Style& style, bool& found) {
   analyzer::RanksOfRun ranks;
   std::set<std::string> with_findings;
@@ -69,7 +69,7 @@ Expected<std::string> report_of_many(std::vector<OpenedTrace> opened, const Styl
     DCMT_ASSIGN_OR_RETURN(const LoadedTrace trace, load_trace(std::move(first.front())));
     text.add(model::report_of(trace.path, trace.analysis), alike_text(groups[i]));
   }
-  std::string others;  // processes that are no rank, such as workers
+  std::string others;  // processes without a rank, such as workers
   for (const std::string& path : comparison.left_out) {
     if (with_findings.contains(path)) {
       others += fmt::format("a process that is left out has a finding: dc-memtrace report {}\n", shell_word(path));
@@ -80,7 +80,7 @@ Expected<std::string> report_of_many(std::vector<OpenedTrace> opened, const Styl
 }
 
 int report(const Options& options) {
-  if (!options.html.empty()) {  // before the work
+  if (!options.html.empty()) {  // before the long work
     const Status free = NewFile(options.html).check(options.force);
     if (!free.ok()) return print_error(free.error());
   }
@@ -103,7 +103,7 @@ int report(const Options& options) {
   const bool several = opened->size() > 1;
   ReportText text(several, style);
   HtmlPage page;
-  const Style exact{false, options.bytes, 0};  // for the page, which has no terminal's columns
+  const Style exact{false, options.bytes, 0};  // for the page, which has no terminal width
   analyzer::RanksOfRun ranks;
   for (OpenedTrace& each : *opened) {
     Expected<LoadedTrace> trace = load_trace(std::move(each));

@@ -1,4 +1,4 @@
-// dc-memtrace reproduce: plays the cycles of a recorded step in the reference executor, and compares.
+// dc-memtrace reproduce: replays the cycles of a recorded step in the reference executor, and compares the result.
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
@@ -45,8 +45,8 @@ struct Options {
   bool json = false;
 };
 
-/// What recorded events can be played with or without (as dcmt_zero3.replay has it), and whether it can be turned on: a
-/// plan says where releases are, not which reads an earlier one would precede.
+/// The switches of a replay (as in dcmt_zero3.replay), and whether they can be turned on. A plan contains the releases,
+/// but not which reads an earlier release would precede.
 struct Switch {
   std::string_view name;
   bool on;
@@ -55,7 +55,7 @@ constexpr std::array kSwitches = {Switch{"release_clears_tensor_only", true}, Sw
                                   Switch{"eager_gather_without_owner", true},
                                   Switch{"early_release_before_backward", false}};
 
-/// What is wrong with it, nothing if it is right.
+/// The error in a switch; empty if it is valid.
 std::string check_switch(const std::string& text) {
   const std::size_t equals = text.find('=');
   const std::string name = text.substr(0, equals);
@@ -80,7 +80,7 @@ Status write_file(const std::string& path, const std::string& text) {
   return {};
 }
 
-/// Where the executor of the installation is; an error where it has none.
+/// The location of the installed executor; an error if there is none.
 struct Executor {
   fs::path library, modules;
 };
@@ -101,25 +101,25 @@ void put_first_in_path(const char* variable, const std::string& folder) {
   setenv(variable, all.c_str(), 1);
 }
 
-/// The file of a plan.
+/// The text of a plan's file.
 std::string plan_text(const LoadedTrace& trace, const ReplayPlan& plan) {
   return versioned_json(model::plan_file(trace.path, *trace.data, plan));
 }
 
-/// Plays a plan under `run`, and reads what was recorded.
+/// Replays a plan under `run`, and reads the recorded trace.
 Expected<LoadedTrace> play(const Options& options, const LoadedTrace& trace, const ReplayPlan& plan,
                            const Executor& executor, const fs::path& folder) {
   const std::string file = (folder / "plan.json").string();
   if (const Status written = write_file(file, plan_text(trace, plan)); !written.ok()) return written.error();
   setenv("DCMT_ZERO3_LIBRARY", executor.library.c_str(), 1);
-  setenv("PYTHONSAFEPATH", "1", 1);  // no module of the current folder, which may have come with the trace
+  setenv("PYTHONSAFEPATH", "1", 1);  // imports nothing from the current folder, which may have come with the trace
   recorder::RunOptions run;
   run.folder = (folder / "out").string();
   run.libraries = library_folder().string();
   run.prepared = prepared_folder().string();
   run.shipped_operators = (data_folder() / "operators.toml").string();
   run.replace = run.quiet = true;
-  // Never what the trace names: it may come from anywhere.
+  // Never the program that the trace names: the trace may come from anywhere.
   run.command = {options.python.empty() ? "python3" : options.python, "-m", "dcmt_zero3.replay", file};
   for (const std::string& one : options.switches) run.command.insert(run.command.end(), {"--switch", one});
   const Aside aside(folder / "stderr");
@@ -135,7 +135,7 @@ Expected<LoadedTrace> play(const Options& options, const LoadedTrace& trace, con
   return std::move(traces.front());
 }
 
-/// What is to be replayed; what cannot be, while the rest can, is printed.
+/// The requested replays. Prints what cannot be replayed if other parts can.
 Expected<std::vector<Replay>> plans(const Options& options, const LoadedTrace& trace) {
   const auto here = [&](const Error& error) { return Error{error.code, trace.path + ": " + error.message}; };
   Expected<analyzer::ReplayChoice> choice = analyzer::choose_replays(trace.analysis, {options.finding, options.step});

@@ -26,7 +26,7 @@
 namespace dcmt::cli {
 namespace {
 
-/// The tool failed before the job was started, as env(1) and timeout(1) say it.
+/// The tool failed before the job was started; the same code as of env(1) and timeout(1).
 constexpr int kExitNotStarted = 125;
 
 constexpr char kFooter[] =
@@ -42,7 +42,7 @@ constexpr char kFooter[] =
     "Exit code: the command's own; 128 + N if signal N ended it; 125 if dc-memtrace failed before it was started;\n"
     "126 if it cannot be executed, 127 if it was not found.";
 
-/// Takes a whole number off the front of `text`; false if there is none.
+/// Removes a whole number from the front of `text`; false if there is none.
 bool take_number(std::string_view& text, std::int64_t& number) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   if (error != std::errc()) return false;
@@ -50,7 +50,7 @@ bool take_number(std::string_view& text, std::int64_t& number) {
   return true;
 }
 
-/// "3", "3:6" or "3:6,40": both ends are included. Says what is wrong with it, nothing if it is right.
+/// Parses "3", "3:6" or "3:6,40"; both ends are included. Returns the error; empty if the list is valid.
 std::string parse_steps(const std::string& list, std::vector<recorder::StepRange>& steps) {
   std::istringstream items(list);
   for (std::string item; std::getline(items, item, ',');) {
@@ -80,7 +80,7 @@ int run_in_standby(const recorder::RunOptions& options) {
   return result->job_exit;
 }
 
-/// With python before it, if it is a Python script that the kernel would not execute or that PATH does not name.
+/// Prepends python if the command is a Python script that the kernel would not execute or that PATH does not contain.
 std::vector<std::string> with_interpreter(std::vector<std::string> command) {
   const std::filesystem::path script(command.front());
   std::error_code ignored;
@@ -102,10 +102,10 @@ int run_command(recorder::RunOptions& options) {
     print_error(result.error());
     return kExitNotStarted;
   }
-  // Not fmt::print: it throws where nobody reads any more, and the job's exit code would be lost.
+  // Not fmt::print: it throws if the reader has closed the pipe, and the job's exit code would be lost.
   for (const std::string& note : result->notes)
     std::fputs(fmt::format("dc-memtrace: {}\n", printable(note)).c_str(), stderr);
-  if (result->job_exit < 128) summarize(result->traces);  // else a signal ended it: the time may be short
+  if (result->job_exit < 128) summarize(result->traces);  // else a signal ended the job, and the time may be short
   if (!options.quiet && isatty(STDERR_FILENO) != 0 && !result->traces.empty()) {
     fmt::print(stderr, "dc-memtrace: {} trace{} in {}. Next: dc-memtrace report {}\n", result->traces.size(),
                result->traces.size() == 1 ? "" : "s", options.folder, shell_word(options.folder));
@@ -156,7 +156,7 @@ void add_run_command(CLI::App& app, int& exit_code) {
   run->prefix_command();
   run->footer(kFooter);
   run->callback([run, options, every, standby, &exit_code] {
-    // Without the dashes, from the first word that is no option; others of its own may come later.
+    // All words from the first one that is no option, without the dashes. The command may have options of its own.
     options->command = run->remaining();
     const std::vector<std::string>& rest = words_from_dashes();
     const bool dashes_begin_it = options->command.empty() && !rest.empty();
@@ -166,7 +166,7 @@ void add_run_command(CLI::App& app, int& exit_code) {
     }
     if (options->command.empty()) throw CLI::RequiredError("a command, such as train.py,");
     options->command = with_interpreter(std::move(options->command));
-    // Who names steps wants these.
+    // If steps are named, only these are kept.
     if (!options->retention.steps.empty() && every->empty()) options->retention.every = 0;
     exit_code = *standby ? run_in_standby(*options) : run_command(*options);
   });

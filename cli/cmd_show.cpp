@@ -49,7 +49,7 @@ std::map<std::string, analyzer::GroupBy> groups_by_name() {
   return groups;
 }
 
-/// What one trace has to show, as text or as JSON.
+/// Prints the views of one trace, as text or as JSON.
 class Shown {
  public:
   Shown(const Options& options, const std::string& command, const Style& style) : style_(style) {
@@ -81,7 +81,7 @@ class Shown {
 using Show = std::function<Status(OpenedTrace&, const Options&, const Style&, Shown&)>;
 using View = std::function<int(const std::string& command, const Options&)>;
 
-/// A view that reads what it shows; one trace after the other.
+/// A view that reads only what it shows, trace by trace.
 View of_opened(const Show& show_one) {
   return [show_one](const std::string& command, const Options& options) -> int {
     Expected<std::vector<OpenedTrace>> traces = open_traces({options.path}, options.rank);
@@ -98,7 +98,7 @@ View of_opened(const Show& show_one) {
   };
 }
 
-/// A view of what is read as a whole.
+/// A view of a trace that is loaded completely.
 View of_loaded(Status (*show_one)(const LoadedTrace&, const Options&, const Style&, Shown&)) {
   return of_opened([show_one](OpenedTrace& opened, const Options& options, const Style& style, Shown& shown) -> Status {
     DCMT_ASSIGN_OR_RETURN(LoadedTrace trace, load_trace(std::move(opened)));
@@ -203,7 +203,7 @@ CLI::App* add_view(CLI::App& show_command, const std::string& name, const std::s
   return view;
 }
 
-/// What `show` alone says: its views, and how to begin with the run that is here.
+/// The output of `show` alone: its views, and the commands for the newest run.
 std::string overview(const CLI::App& show_command) {
   std::string text = "Views of a trace:\n";
   for (const CLI::App* view : show_command.get_subcommands(nullptr))

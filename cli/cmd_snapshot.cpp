@@ -25,7 +25,7 @@ namespace {
 
 struct Arguments {
   int pid = 0;
-  std::string core;  ///< empty: the process
+  std::string core;  ///< empty: a process
   std::uint64_t smallest = scan::CensusOptions().smallest;
   std::size_t rows = 25;
   std::size_t retained = 0;
@@ -37,7 +37,7 @@ std::optional<std::string> role_of(scan::Role role) {
   return role == scan::Role::kNone ? std::nullopt : std::optional(std::string(name_of(role)));
 }
 
-/// What was read, as the model has it.
+/// The census as the model's type.
 model::Snapshot snapshot_of(const Arguments& arguments, const scan::Census& census) {
   const auto number = [](auto value) { return static_cast<std::int64_t>(value); };
   model::Snapshot snapshot;

@@ -1,4 +1,4 @@
-// dc-memtrace status: the processes in standby.
+// dc-memtrace status: lists the processes in standby.
 #include <CLI/CLI.hpp>
 
 #include <iostream>

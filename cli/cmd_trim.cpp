@@ -27,14 +27,14 @@ struct Options {
   bool force = false, json = false;
 };
 
-/// The sequence number that `name` names, or `otherwise` where it is empty.
+/// The sequence number of the point `name`; `otherwise` if it is empty.
 Expected<Sequence> sequence_of(const LoadedTrace& trace, const std::string& name, Sequence otherwise) {
   if (name.empty()) return otherwise;
   return analyzer::named_point(*trace.data, trace.path, name, trace.analysis.main().what_if.measured.seq,
                                "--from and --to take");
 }
 
-/// The only trace that the path names, and where its rows are.
+/// Loads the only trace that the path names, and stores the file with its rows in `file`.
 Expected<LoadedTrace> load_one(const std::string& input, std::string& file, std::shared_ptr<ScratchFolder>& scratch) {
   DCMT_ASSIGN_OR_RETURN(std::vector<OpenedTrace> opened, open_traces({input}, std::nullopt));
   if (opened.size() != 1) {

@@ -19,7 +19,7 @@ struct Options {
   std::string path, compare, picture, facts, at, select, by, arrange, panel, size, theme;
 };
 
-/// Becomes the viewer: its exit code is this command's.
+/// Replaces this process by the viewer: the viewer's exit code is that of the command.
 int view(Options options) {
   for (std::string* path : {&options.path, &options.compare}) {
     Expected<std::string> named = run_named(*path);

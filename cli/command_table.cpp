@@ -24,7 +24,7 @@ constexpr Command kCommands[] = {
     {"trim", add_trim_command},         {"convert", add_convert_command},     {"doctor", add_doctor_command},
 };
 
-/// Letters to insert, drop or replace to get from one word to the other.
+/// The number of letters to insert, delete or replace to turn one word into the other.
 std::size_t edit_distance(std::string_view from, std::string_view to) {
   std::vector<std::size_t> row(to.size() + 1);
   for (std::size_t j = 0; j <= to.size(); ++j) row[j] = j;
@@ -49,7 +49,7 @@ const Command* command_named(std::string_view word) {
 
 std::string_view closest_command(std::string_view word) {
   std::string_view closest;
-  std::size_t least = 3;  // more than two letters off is another word
+  std::size_t least = 3;  // a word with more than two different letters is another word
   for (const Command& command : kCommands) {
     const std::size_t distance = edit_distance(word, command.name);
     if (distance < least) {

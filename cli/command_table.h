@@ -1,4 +1,4 @@
-// The one table of commands: the parser, its help and the suggestions all come from it.
+// The table of commands: the source of the parser, its help and the suggestions.
 #pragma once
 
 #include <string>
@@ -15,10 +15,10 @@ struct Command {
   void (*add)(CLI::App& app, int& exit_code);
 };
 
-/// nullptr: there is none.
+/// nullptr if there is no such command.
 [[nodiscard]] const Command* command_named(std::string_view word);
 
-/// The command closest to a misspelt one; empty if none is close.
+/// The command closest to a misspelt word; empty if none is close.
 [[nodiscard]] std::string_view closest_command(std::string_view word);
 
 }  // namespace dcmt::cli

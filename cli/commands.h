@@ -1,5 +1,5 @@
-// The commands of dc-memtrace. Each adds itself to the parser; when it is the one that was called, its callback runs
-// and leaves the process's exit code in `exit_code`. Errors go to standard error as one line.
+// The commands of dc-memtrace. Each adds itself to the parser. The callback of the called command stores the process's
+// exit code in `exit_code`. Errors go to standard error as one line.
 #pragma once
 
 #include <string>
@@ -27,13 +27,13 @@ void add_trim_command(CLI::App& app, int& exit_code);
 void add_snapshot_command(CLI::App& app, int& exit_code);
 void add_lint_command(CLI::App& app, int& exit_code);
 void add_reproduce_command(CLI::App& app, int& exit_code);
-/// In cmd_attach.cpp, like the next one.
+/// In cmd_attach.cpp, with the next one.
 void add_attach_command(CLI::App& app, int& exit_code);
 void add_detach_command(CLI::App& app, int& exit_code);
 void add_status_command(CLI::App& app, int& exit_code);
-/// In cmd_run.cpp, like the next one.
+/// In cmd_run.cpp, with the next one.
 void add_run_command(CLI::App& app, int& exit_code);
-/// The first "--" of the command line and what follows: another program's words, which no parser of ours may read.
+/// The first "--" of the command line and all words after it. They belong to another program; no parser may read them.
 std::vector<std::string>& words_from_dashes();
 #endif
 
@@ -42,7 +42,7 @@ void add_all_commands(CLI::App& app, int& exit_code);
 
 inline constexpr char kBytesHelp[] = "Exact bytes, 12,589,056 B instead of 12.0 MiB";
 
-/// Prints "dc-memtrace: <message>" on standard error; returns the exit code that goes with the error.
+/// Prints "dc-memtrace: <message>" on standard error. Returns the exit code of the error.
 int print_error(const Error& error);
 /// Prints "dc-memtrace: <note>" on standard error.
 void print_note(const std::string& note);

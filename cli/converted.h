@@ -1,4 +1,4 @@
-// What `convert --json` says: the file that was written.
+// The result of `convert --json`: the file that was written.
 #pragma once
 
 #include <optional>

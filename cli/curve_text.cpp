@@ -14,7 +14,7 @@ using model::CurveRow;
 constexpr double kBarCells = 32;
 constexpr TimeNs kLongRun(10'000'000'000);
 
-/// Up to the lowest point of a row, and on to its highest.
+/// A bar up to the lowest point of a row, continued to its highest.
 std::string bar(const CurveRow& row) {
   const auto cells = [](double share) {
     return share > 0 ? std::max<std::size_t>(1, static_cast<std::size_t>(share * kBarCells)) : std::size_t{0};
@@ -29,7 +29,7 @@ std::string steps_of(const std::optional<std::int64_t>& first, const std::option
   return *first == *last ? std::to_string(*first) : fmt::format("{} to {}", *first, *last);
 }
 
-/// One unit for all rows: below ten seconds, milliseconds.
+/// All rows use one unit; milliseconds below ten seconds.
 std::string after_start(TimeNs ns, TimeNs length) {
   const bool long_run = length >= kLongRun;
   return fmt::format("{:.3f} {}", static_cast<double>(ns.value) * (long_run ? 1e-9 : 1e-6), long_run ? "s" : "ms");

@@ -1,4 +1,4 @@
-// The allocated curve as a person reads it.
+// The allocated curve as text for people.
 #pragma once
 
 #include <string>

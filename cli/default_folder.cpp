@@ -16,7 +16,7 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view kLast = "last";
 
-/// A name that is one folder, without anything that a shell or a file system takes for its own.
+/// A name for one folder, without characters that are special for a shell or a file system.
 std::string plain(std::string_view name) {
   std::string text;
   for (const char c : name) {
@@ -32,7 +32,7 @@ struct Run {
   fs::file_time_type time;
 };
 
-/// Folders below `parent` that hold a run, compared with the newest so far. What cannot be read holds none.
+/// Folders below `parent` that contain a run, compared with the newest one so far. Unreadable folders are skipped.
 void find_newest(const fs::path& parent, std::optional<Run>& newest) {
   std::error_code error;
   for (fs::directory_iterator at(parent, error), end; !error && at != end; at.increment(error)) {

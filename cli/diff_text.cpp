@@ -28,7 +28,7 @@ using analyzer::StepDifference;
 
 std::string signed_bytes(std::int64_t bytes) { return (bytes > 0 ? "+" : "") + exact_bytes(bytes); }
 
-/// Where the peak is: "backward of step 3".
+/// The part of the run with the peak: "backward of step 3".
 std::string part_of(const RunRow& row) {
   if (row.peak_part.empty()) return "-";
   const std::string part = row.peak_part == "first_step" ? "the first step" : row.peak_part;
@@ -69,14 +69,14 @@ std::string place(const LineDifference& line) {
   return text;
 }
 
-/// What one line explains of a number.
+/// The part of a number's change that one line explains.
 std::string line_text(const LineDifference& line) {
   return fmt::format("    {}  {}  {}{}", right(percent(line.share, 0), 5), right(signed_bytes(line.change), 16),
                      place(line), line.caller.empty() ? "" : ", called at " + line.caller);
 }
 
-/// Only peaks and growth have lines. Those that explain a number before are not shown again; one line may have another
-/// holder at another peak.
+/// Only peaks and growth have lines. Lines that an earlier number already shows are not repeated; a line may have
+/// another holder at another peak.
 std::string numbers_text(const std::vector<NumberDifference>& numbers) {
   std::size_t names = 0;
   std::size_t widest = 0;
@@ -131,7 +131,7 @@ std::string finding_line(const FindingChange& finding) {
   return text + fmt::format(": {} → {} B\n", grouped(finding.before.value), grouped(finding.after.value));
 }
 
-/// How long the blocks of a bar lived.
+/// The lifetimes that a bar stands for.
 std::string lived_text(const LifetimeDifference& bar, bool phases) {
   if (bar.unit == LifetimeDifference::kAlive) return "to the end";
   const bool of_phases = bar.unit == LifetimeDifference::kPhases;
@@ -182,7 +182,7 @@ std::string saved_line(const SavedDifference& saved) {
                      saved.certain ? "" : ", not certain: as many bytes of the other run are not known");
 }
 
-/// What autograd's graph had saved, where that differs.
+/// Differences in what autograd's graph had saved.
 std::string graph_text(const GraphDifference& graph) {
   if (graph.peak.empty()) return "";
   if (!graph.compared) return "  graph       not compared: the memory of a run was not read\n";
@@ -202,7 +202,7 @@ std::string runs_of(const Difference& difference) {
                      difference.rank >= 0 ? fmt::format(", rank {}", difference.rank) : "");
 }
 
-/// What differs most.
+/// The largest difference.
 std::string headline(const Difference& difference) {
   if (difference.equal_runs()) return "no difference";
   if (difference.numbers.empty()) return "the same peaks and counts";
@@ -223,7 +223,7 @@ std::string details(const Difference& difference, const Style& style) {
   return text;
 }
 
-/// What has no counterpart.
+/// Ranks and traces that are not compared.
 std::string not_compared_text(const analyzer::RunsDifference& runs) {
   std::string text;
   for (const LoneRanks& each : runs.lone_ranks) {

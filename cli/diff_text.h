@@ -1,4 +1,4 @@
-// What differs between runs, as a person reads it.
+// Differences between runs as text for people.
 #pragma once
 
 #include <string>

@@ -24,11 +24,11 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::int64_t kSpoolBytes = 64LL << 20;  // what `run` takes of shared memory per process
+constexpr std::int64_t kSpoolBytes = 64LL << 20;  // shared memory that `run` uses per process
 constexpr int kOldestPython = 11;
 constexpr int kNewestPython = 13;
 
-// torch is not imported: that takes seconds, and only its version is asked for.
+// torch is not imported: that would need seconds, and only the version is needed.
 constexpr char kQuestion[] =
     "import glob,json,os,platform,sys\n"
     "from importlib import metadata,util\n"
@@ -85,7 +85,7 @@ void check_python(const std::string& program, const std::optional<PythonFacts>& 
   checks.push_back(std::move(cupti));
 }
 
-/// The driver lists its devices; nothing of CUDA is loaded to look.
+/// The driver lists its devices. No CUDA library is loaded for this.
 Check check_gpu() {
   std::error_code none;
   const fs::directory_iterator devices("/proc/driver/nvidia/gpus", none);
@@ -96,7 +96,7 @@ Check check_gpu() {
   return check;
 }
 
-/// "2.10", "2.11": what follows `prefix` in the names of the folders there, in order.
+/// "2.10", "2.11": the ends of those folder names that start with `prefix`, in order.
 std::vector<std::string> versions_in(const fs::path& folder, std::string_view prefix) {
   std::vector<std::string> versions;
   std::error_code error;
@@ -114,7 +114,7 @@ std::string minor_version(const std::string& version) {
   return version.substr(0, version.find('.', version.find('.') + 1));
 }
 
-/// Whether there is a file for the version that is wanted; of none is wanted, for any.
+/// Checks that there is a file for the wanted version; if there is no wanted version, for any.
 void check_provider(Check& check, const fs::path& libraries, const std::string& of,
                     const std::optional<std::string>& wanted) {
   const std::vector<std::string> there = versions_in(libraries, of + "-");
@@ -155,7 +155,7 @@ void check_libraries(const InstalledParts& parts, const std::optional<PythonFact
   checks.insert(checks.end(), {std::move(agent), std::move(torch), std::move(stacks), std::move(cuda)});
 }
 
-/// The build says it: nothing of CUDA is loaded to look.
+/// The build determines this. No CUDA library is loaded for it.
 Check check_cuda_facts() {
   Check check{"cuda facts", DCMT_CUDA_FACTS != 0, false, "blocks, streams, reserved bytes", ""};
   if (!check.ok) {
@@ -168,7 +168,7 @@ Check check_cuda_facts() {
 }
 
 Check check_shared_memory() {
-  // Where it is small or missing, spools lie in the output folder, and a page that goes to the disk slows a hook.
+  // If it is small or missing, spools lie in the output folder, and a page that is written to the disk slows a hook.
   Check check{"/dev/shm", false, false, "", ""};
   struct statvfs memory {};
   if (statvfs("/dev/shm", &memory) != 0) {

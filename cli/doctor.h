@@ -1,4 +1,4 @@
-// What works on this machine, and why not.
+// Checks what works on this machine, and what prevents it.
 #pragma once
 
 #include <optional>
@@ -11,9 +11,9 @@ namespace dcmt::cli {
 struct Check {
   std::string name;
   bool ok = false;
-  bool needed = true;  ///< recording needs it; else it only limits something
-  std::string found;   ///< what is there
-  std::string fix;     ///< what to do; empty if ok
+  bool needed = true;  ///< recording needs it; false: it only limits something
+  std::string found;   ///< the state that was found
+  std::string fix;     ///< what the user can do; empty if ok
 
   static constexpr std::string_view kShape = "doctor_check";
   static void describe(auto&& field) {
@@ -38,27 +38,27 @@ struct Diagnosis {
   }
 };
 
-/// What a Python says of itself.
+/// Facts that a Python reports about itself.
 struct PythonFacts {
   std::string executable, version, implementation;
-  std::optional<std::string> torch;  ///< version; nullopt: there is none
-  std::string torch_folder;          ///< of the package; empty: there is none
-  std::optional<std::string> cupti;  ///< where its library is; nullopt: not beside torch
+  std::optional<std::string> torch;  ///< version; nullopt: not installed
+  std::string torch_folder;          ///< of the package; empty: not installed
+  std::optional<std::string> cupti;  ///< path of its library; nullopt: not beside torch
 };
 
-/// Runs `python` (a path or a name on PATH) and asks it; nullopt if it cannot be run.
+/// Runs `python` (a path or a name on PATH) to get its facts; nullopt if it cannot be run.
 [[nodiscard]] std::optional<PythonFacts> ask_python(const std::string& python);
 
-/// The Python that is meant where none is named: that of the environment variable DCMT_PYTHON, else python3.
+/// The Python used if none is named: the environment variable DCMT_PYTHON, else python3.
 [[nodiscard]] std::string default_python();
 
-/// Where what `run` needs is.
+/// The locations of the parts that `run` needs.
 struct InstalledParts {
   std::string libraries;  ///< folder of the agent and its providers
-  std::string prepared;   ///< folder of the providers that were made on this machine; empty: none
+  std::string prepared;   ///< folder of the providers that were built on this machine; empty: none
 };
 
-/// Looks at the machine, at `python` and at the parts.
+/// Inspects the machine, `python` and the parts.
 [[nodiscard]] Diagnosis diagnose(const InstalledParts& parts, const std::string& python);
 
 }  // namespace dcmt::cli

@@ -30,7 +30,7 @@ Check failed(std::string name, const recorder::Obstacle& obstacle) {
   return {std::move(name), false, true, obstacle.what, obstacle.remedy};
 }
 
-/// Whether a byte of its memory can be read.
+/// Tests whether a byte of the process's memory can be read.
 Check check_reading(pid_t pid) {
   const std::string maps = read_file(fmt::format("/proc/{}/maps", pid)).value_or("");
   const std::uintptr_t address = std::strtoull(maps.c_str(), nullptr, 16);
@@ -67,7 +67,7 @@ Check check_standby(const recorder::TargetProcess& target) {
   return failed("standby", recorder::why_not_in_standby(target));
 }
 
-/// Of a process that is not in standby: whether it can be put there.
+/// Tests whether a process that is not in standby can be put there.
 Check check_entry(const recorder::TargetProcess& target) {
   if (!target.has_torch) {
     return failed("entry", {"attach puts the agent only into a process that has imported torch",
@@ -113,7 +113,7 @@ ProcessDiagnosis diagnose_process(pid_t pid) {
   diagnosis.checks.push_back(passed("process", found));
   diagnosis.checks.push_back(check_standby(*target));
   if (!target->in_standby && !target->recorded_run) {
-    // One of the two ways is enough.
+    // Only one of the two ways is needed.
     diagnosis.checks.back().needed = false;
     diagnosis.checks.push_back(check_entry(*target));
   }

@@ -1,4 +1,4 @@
-// What stands in the way of attaching to one process, and what to do about it.
+// Finds what prevents attaching to a process, and what to do about it.
 #pragma once
 
 #include <sys/types.h>
@@ -15,7 +15,7 @@ namespace dcmt::cli {
 struct ProcessDiagnosis {
   std::int64_t pid = 0;
   std::vector<Check> checks;
-  /// Every needed check is ok.
+  /// True if every needed check is ok.
   [[nodiscard]] bool can_attach() const;
 
   static constexpr std::string_view kShape = "doctor process";
@@ -27,7 +27,7 @@ struct ProcessDiagnosis {
 };
 
 #ifdef DCMT_HAVE_RUN
-/// Inspects the process from outside; asks it whether it is recorded, and nothing else.
+/// Inspects the process from outside. Only whether it is recorded is asked of the process itself.
 [[nodiscard]] ProcessDiagnosis diagnose_process(pid_t pid);
 #endif
 

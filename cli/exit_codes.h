@@ -1,4 +1,4 @@
-// Exit codes of dc-memtrace. `run` passes the job's own code instead, see its help.
+// Exit codes of dc-memtrace. `run` passes on the job's own code instead; see its help.
 #pragma once
 
 #include "trace/base/status.h"
@@ -7,14 +7,14 @@ namespace dcmt::cli {
 
 enum ExitCode : int {
   kExitOk = 0,
-  kExitFindings = 1,  ///< findings, or a failed check, where asked to fail
+  kExitFindings = 1,  ///< findings, or a failed check, if failing was requested
   kExitUsage = 2,
-  kExitBadInput = 3,      ///< a file, table or trace that cannot be used
+  kExitBadInput = 3,      ///< a file, table or trace is unusable
   kExitCannotRecord = 4,  ///< recording or attaching is impossible here
   kExitNotComparable = 5,
-  kExitNoVerdict = 6,      ///< of check: the recording has losses, or none was made
-  kExitCommandFailed = 7,  ///< of check: the command itself
-  kExitStopped = 130,  ///< by Ctrl-C, as shells have it
+  kExitNoVerdict = 6,      ///< check: the recording has losses, or there is none
+  kExitCommandFailed = 7,  ///< check: the command itself failed
+  kExitStopped = 130,      ///< stopped by Ctrl-C; the code that shells use
 };
 
 constexpr int exit_code_of(ErrorCode code) {

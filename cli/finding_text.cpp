@@ -28,7 +28,7 @@ std::string upper(std::string text) {
   return text;
 }
 
-/// The names of parameters that all have one, else their numbers.
+/// The names of the parameters if all have one, else their numbers.
 std::string keys_of_graph(const model::ParametersOfGraph& parameters) {
   constexpr std::size_t kMostNames = 4;
   if (parameters.names.empty()) return (parameters.keys.size() == 1 ? "id " : "ids ") + ranges(parameters.keys);
@@ -50,7 +50,7 @@ std::string parameters_text(const Finding& finding) {
   return joined(parts, "; ");
 }
 
-/// Parameters and steps.
+/// The parameters and steps of a finding.
 std::string subject_text(const Finding& finding) {
   const std::string steps = steps_text(finding.steps);
   return parameters_text(finding) + (steps.empty() ? "" : " · " + steps);
@@ -69,7 +69,7 @@ std::string operators_text(const OperatorCount& count) {
   return fmt::format("at least {}", counted(count.at_least, "operator"));
 }
 
-/// Launches that do not say what memory they work on.
+/// Launches that do not show what memory they use.
 std::string opaque_text(const LaunchCounts& counts) {
   if (counts.opaque() == 0) return "none opaque";
   std::vector<std::string> parts;
@@ -94,7 +94,7 @@ std::string none_seen_text(const Finding& finding) {
                      finding.launches->whole ? "" : "; launches were not recorded all the time");
 }
 
-/// Who reads: operators and kernels apart, since an operator that reads launches kernels that do.
+/// The readers: operators and kernels separately, because a reading operator launches reading kernels.
 std::string readers_text(const Finding& finding) {
   std::vector<std::string> parts;
   if (finding.reads > 0) parts.push_back(counted(finding.reads, "operator"));
@@ -204,7 +204,7 @@ std::string lines_of_use(const Finding& finding, const Style& style) {
   return text;
 }
 
-/// What the set adds to the peak, and what it can add at most: the sum of its gathered bytes, each parameter once.
+/// What the set adds to the peak, and its upper bound: the sum of its gathered bytes, each parameter once.
 std::string bound_line(const Finding& finding, const Style& style) {
   if (!finding.alive_share) return {};
   return labelled(
@@ -236,14 +236,14 @@ std::string lines_of_never(const Finding& finding, const Style& style) {
   return text + bound_line(finding, style);
 }
 
-/// Where the gathers came from, if that says more than the name of what gathered.
+/// The origins of the gathers, if they say more than the names of the gathering operators.
 std::string origin_line(const Finding& finding, const Style& style) {
   if (finding.origins_besides.empty()) return "";
   const char* trial = finding.trial ? ", which tries the program out: it is not the training" : "";
   return labelled("origin", "gathered by " + joined(finding.origins_besides, ", ") + trial, style);
 }
 
-/// "certain", and of how many releases that is known where it is not of all.
+/// "certain", with the number of certain releases if not all are.
 std::string holder_confidence(const Finding& finding) {
   const auto releases = static_cast<std::int64_t>(finding.items.size());
   if (finding.censuses == 0 || finding.censuses == releases) return std::string(name_of(finding.confidence));

@@ -1,4 +1,4 @@
-// A finding as a person reads it.
+// Findings as text for people.
 #pragma once
 
 #include <string>
@@ -8,12 +8,12 @@
 
 namespace dcmt::cli {
 
-/// `path`: of the trace, for the command that shows its storage.
+/// `path`: of the trace; used in the command that shows the finding's storage.
 [[nodiscard]] std::string finding_text(const std::string& path, const model::Finding& finding, const Style& style);
-/// The command that shows more of the finding.
+/// The command that shows more about the finding.
 [[nodiscard]] std::string next_command(const std::string& path, const model::Finding& finding);
 
-/// "step 3", "steps 1 to 3"; empty if there is none.
+/// "step 3", "steps 1 to 3"; empty if there are none.
 [[nodiscard]] std::string steps_text(const std::vector<std::int64_t>& steps);
 
 }  // namespace dcmt::cli

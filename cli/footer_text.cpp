@@ -32,7 +32,7 @@ std::string_view reason_text(Kept why) {
   return "";
 }
 
-/// What was not kept of a long run, and what is known of it all the same.
+/// What was not kept of a long run, and what is known nevertheless.
 std::string kept_note(const RunFacts& facts) {
   if (facts.steps_kept == facts.steps) return {};
   std::vector<std::string> parts;
@@ -51,7 +51,7 @@ std::string kept_note(const RunFacts& facts) {
   return text;
 }
 
-/// How the program ended, where that is not as it should be.
+/// How the program ended, if not normally.
 std::string exit_text(const std::string& exit) {
   if (exit == "unseen") return "how the program ended was not seen";
   if (exit == "still running") return "the program still ran when the recording ended";

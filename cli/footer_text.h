@@ -1,4 +1,4 @@
-// What stands below every report: how much of the run is in the trace, remarks and notes.
+// The end of every report: how much of the run is in the trace, remarks and notes.
 #pragma once
 
 #include <string>

@@ -27,7 +27,7 @@ namespace {
 
 constexpr char kArtifacts[] = "dc-memtrace-check";
 
-/// How many recordings have to fail: more where all facts that fail are known to differ from recording to recording.
+/// The number of recordings that must fail. It is higher if all failed facts are known to vary between recordings.
 int most_recordings(const Verdict& verdict, int recordings) {
   const bool noisy = std::ranges::all_of(
       verdict.facts, [](const gate::CheckedFact& fact) { return !fact.failed || fact.tolerance > 0; });
@@ -47,7 +47,7 @@ int Gate::check() {
   std::vector<Recording> recordings;
   if (const int failed = record_into(recordings); failed != kExitOk) return failed;
   Expected<Verdict> judged = gate::judge(shown_, *baseline, recordings.front(), rules_);
-  // What fails once may be noise; what fails in each of several recordings is not.
+  // A single failure may be noise; a failure in each of several recordings is not.
   while (judged.ok() && judged->outcome == Outcome::kFailed && judged->failed_facts() > 0 && !command_.empty() &&
          static_cast<int>(recordings.size()) < most_recordings(*judged, options_.recordings)) {
     if (const int failed = record_into(recordings); failed != kExitOk) return failed;
@@ -87,7 +87,7 @@ int Gate::update() {
     return kExitFindings;
   }
   if (!command_.empty()) baseline.command = command_;
-  // What this accepts: a check against the baseline that is there, or, without one, against what is written.
+  // The accepted changes: a check against the previous baseline, or, without one, against the new baseline.
   const Recording middle = gate::middle_of(recordings);
   const Baseline before = baseline;
   gate::update(baseline, recordings, options_.today, options_.new_anchors);
@@ -113,7 +113,7 @@ CheckAdvice Gate::advice(int code) const {
   const std::string what = command_.empty() ? shell_words(options_.paths) : "-- " + shell_words(command_);
   CheckAdvice advice;
   advice.redo = printable("dc-memtrace check " + shell_words(words) + (options_.strict ? " --strict " : " ") + what);
-  // With --update each of several paths would be a recording of its own.
+  // With --update, each of several paths would be a separate recording.
   if (!command_.empty() || options_.paths.size() == 1) {
     advice.update = printable("dc-memtrace check --update " + shell_words(words) + " " + what);
   }
@@ -194,7 +194,7 @@ int Gate::record_into(std::vector<Recording>& recordings) {
 
 int Gate::record_all(std::vector<Recording>& recordings) {
   const int wanted = std::max(1, command_.empty() ? static_cast<int>(options_.paths.size()) : options_.recordings);
-  // Where they differ, twice as many more say how much.
+  // If the recordings differ, twice as many more show how much.
   const auto enough = [&] {
     const int number = static_cast<int>(recordings.size());
     return number == 3 * wanted || (number == wanted && (command_.empty() || !gate::differ(recordings)));
@@ -229,7 +229,7 @@ void Gate::drop_traces() const {
   if (command_.empty()) return;
   for (int i = 1; i <= 3 * options_.recordings; ++i) drop_recording(folder_of(static_cast<std::size_t>(i)));
   std::error_code ignored;
-  fs::remove(artifacts(), ignored);  // if nothing is in it
+  fs::remove(artifacts(), ignored);  // succeeds only if the folder is empty
 #endif
 }
 

@@ -1,4 +1,4 @@
-// One baseline under `check`: its recordings, the verdict, and what is written.
+// One baseline under `check`: its recordings, the verdict, and the files that are written.
 #pragma once
 
 #include <optional>
@@ -13,51 +13,51 @@
 namespace dcmt::cli {
 
 struct GateOptions {
-  std::vector<std::string> paths;    ///< traces; with `update`, each is a recording of its own
-  std::vector<std::string> command;  ///< empty: `paths`, or the baseline's own
+  std::vector<std::string> paths;    ///< traces; with `update`, each is a separate recording
+  std::vector<std::string> command;  ///< empty: `paths`, or the baseline's command
   std::vector<std::string> require, operator_tables;
   bool update = false, new_anchors = false, strict = false, on_main = false;
   bool not_comparable_fails = true;
-  bool output_aside = false;  ///< what the command prints goes to standard error
+  bool output_aside = false;  ///< the command's output goes to standard error
   int recordings = 3;
-  std::string workload;   ///< in place of the program's arguments
+  std::string workload;   ///< replaces the program's arguments
   std::string today;      ///< "2026-11-25"
-  std::string artifacts;  ///< empty: of a command, its own folder; of traces, none
+  std::string artifacts;  ///< empty: a folder for a command, none for traces
 };
 
-/// The options must outlive it. What is no verdict is printed on standard error.
+/// `options` must outlive this object. Everything except the verdict is printed on standard error.
 class Gate {
  public:
   Gate(const GateOptions& options, std::string path);
 
-  /// Compares with the baseline. Leaves a verdict, or prints why there is none. Returns the exit code.
+  /// Compares with the baseline. Stores a verdict, or prints why there is none. Returns the exit code.
   int check();
-  /// Writes the baseline anew, and prints what that accepts. Returns the exit code.
+  /// Writes a new baseline, and prints the accepted changes. Returns the exit code.
   int update();
 
-  /// Of check(); nothing if it came to none.
+  /// The verdict of check(); nullopt if there was none.
   [[nodiscard]] const std::optional<gate::Verdict>& verdict() const { return verdict_; }
-  /// What to do after an exit code of check().
+  /// What the user can do after check() returned this exit code.
   [[nodiscard]] CheckAdvice advice(int code) const;
 
  private:
   [[nodiscard]] int exit_code() const;
   [[nodiscard]] int no_verdict(const std::vector<std::string>& why) const;
   [[nodiscard]] std::string artifacts() const;
-  /// Of a recording, from 1.
+  /// The folder of a recording, numbered from 1.
   [[nodiscard]] std::string folder_of(std::size_t number) const;
   void add(std::vector<gate::Recording>& recordings, gate::Recording recording) const;
-  /// Adds one recording: of the next path where each is one, of all paths, or of the command. A recording of a command
-  /// that allows no conclusion is made again, once.
+  /// Adds one recording: of the next path if each path is one, of all paths, or of the command. If a recording of a
+  /// command allows no conclusion, it is repeated once.
   [[nodiscard]] int record_into(std::vector<gate::Recording>& recordings);
-  /// As many recordings as an update needs: more where they differ.
+  /// Makes the recordings that an update needs: more if they differ.
   [[nodiscard]] int record_all(std::vector<gate::Recording>& recordings);
-  /// Of a check that did not pass: its traces, and the baseline that would accept them.
+  /// For a check that did not pass, keeps its traces and the baseline that would accept them.
   void keep_artifacts(gate::Baseline& baseline, const std::vector<gate::Recording>& recordings, bool failed);
   void drop_traces() const;
 
   const GateOptions& options_;
-  std::string path_, shown_;  ///< of the baseline; as it is printed
+  std::string path_, shown_;  ///< of the baseline; the second one as messages print it
   std::vector<std::string> command_;
   gate::Rules rules_;
   std::optional<gate::Verdict> verdict_;

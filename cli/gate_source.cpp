@@ -35,7 +35,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// While it lives, standard output goes where standard error goes.
+/// Redirects standard output to standard error during its lifetime.
 class OutputAside {
  public:
   explicit OutputAside(bool aside) {
@@ -75,7 +75,7 @@ Expected<Recorded> record(const GateCommand& command, const std::string& folder)
   std::string notes;
   for (const std::string& note : result.notes) notes += (notes.empty() ? "" : "; ") + printable(note);
   if (result.job_exit != 0) {
-    constexpr int kNoSuchCommand = 126;  // or 127, as shells have it
+    constexpr int kNoSuchCommand = 126;  // or 127; the codes that shells use
     if (result.job_exit == kNoSuchCommand || result.job_exit == kNoSuchCommand + 1) recorded.why = std::move(notes);
     return recorded;
   }

@@ -8,7 +8,7 @@ namespace {
 using gate::CheckedFact;
 using gate::Unit;
 
-/// Of a workflow command: its message, or, with `property`, a value before it.
+/// Escapes the message of a workflow command, or, with `property`, a value before it.
 std::string escaped(std::string_view text, bool property) {
   std::string result;
   for (const char c : text) {
@@ -21,7 +21,7 @@ std::string escaped(std::string_view text, bool property) {
   return result;
 }
 
-/// In a cell of a table.
+/// Escapes a cell of a table.
 std::string cell(std::string_view text) {
   std::string result;
   for (const char c : text) {
@@ -46,7 +46,7 @@ std::string github_text(const std::vector<Checked>& checks) {
   for (const Checked& checked : checks) {
     for (const Problem& problem : problems_of(checked)) {
       text += fmt::format("::{} ", checked.only_warns() ? "warning" : "error");
-      // Without a line of the program, the baseline is what the mark is at.
+      // Without a line of the program, the mark is at the baseline.
       const std::string file = problem.file.empty() ? path_from_here(checked.verdict.baseline) : problem.file;
       text += fmt::format("file={},line={},title={}::{}\n", escaped(file, true), problem.line > 0 ? problem.line : 1,
                           escaped("memory: " + problem.name, true), escaped(problem.text, false));

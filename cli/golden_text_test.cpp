@@ -1,5 +1,5 @@
-// The whole text of a report, for one trace with the defect and one without. To accept a change: run with
-// DCMT_UPDATE_GOLDEN=1 and read the difference.
+// Compares complete report texts, for one trace with the defect and one without. To accept a change, run with
+// DCMT_UPDATE_GOLDEN=1 and review the difference.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -140,7 +140,7 @@ TEST(GoldenText, KernelsOfAGpu) {
   expect_golden("report_kernels.txt", report_of(trace));
 }
 
-/// The CPU has the higher peak, and both devices have storages that outlive their releases, one of them a tied one.
+/// The CPU has the higher peak. Both devices have storages that outlive their releases; one of them is tied.
 TEST(GoldenText, SeveralDevicesAndFindingsTogether) {
   TestTrace trace;
   trace.stack = {{"/home/user/train.py", "main", 18}};
@@ -362,12 +362,12 @@ TEST(GoldenText, ShowCurve) {
   expect_golden("curve.txt", text);
 }
 
-/// A run in one folder: add ranks, then show or report them.
+/// A run in one folder. Its ranks are added one by one, then shown or reported.
 class RunOfRanks {
  public:
   explicit RunOfRanks(std::int64_t world_size) : world_size_(world_size) {}
 
-  /// Steps of a graph with six parameters; of the last one, `order` is what is gathered.
+  /// Adds a rank with steps of a graph with six parameters. `order`: the gathers of the last step.
   void rank(std::int64_t rank, bool fixed, const std::vector<std::int64_t>& order, std::int64_t bytes = kBytes) {
     TestTrace trace;
     trace.meta_integers["rank"] = rank;

@@ -1,4 +1,4 @@
-// Groups of live blocks as a person reads them.
+// Groups of live blocks as text for people.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@ namespace dcmt::cli {
 [[nodiscard]] std::string group_table(const model::Groups& all, analyzer::GroupBy by, std::size_t most,
                                       const Style& style);
 
-/// The command that shows a storage of the table; empty where it has none.
+/// The command that shows a storage of the table; empty if the table has none.
 [[nodiscard]] std::string next_storage_line(const model::Groups& all, const std::string& path);
 
 }  // namespace dcmt::cli

@@ -16,7 +16,7 @@ using model::Growth;
 constexpr std::size_t kMostSites = 3;
 constexpr std::size_t kMostNamed = 3;
 
-/// "probe.seen": what a person calls it, without the function that has it.
+/// "probe.seen": the name that people use, without the function that has it.
 std::string short_name(std::string_view holder) {
   const std::size_t root = holder.find(": ");
   return std::string(root == std::string_view::npos ? holder : holder.substr(root + 2));
@@ -31,7 +31,7 @@ std::string kept_sentence(const model::Report& report, const Style& style) {
                     : fmt::format("{} kept by the traceback of an exception. ", style.bytes(Bytes(bytes)));
 }
 
-/// What a person calls a kind of memory that is not torch's.
+/// The name of a kind of memory that is not torch's.
 std::string kind_name(const model::OutsideGrowth& growth) {
   if (growth.kind == "numpy") return "arrays of numpy";
   if (growth.kind == "malloc") return "the C library's allocator";
@@ -56,13 +56,13 @@ std::string outside_sentence(const model::Report& report, const Style& style) {
 
 std::string_view round_of(const Growth& growth) { return growth.by_calls ? "call" : "step"; }
 
-/// Storages that were made after the last reading are held like those that were made at the same place.
+/// Storages made after the last reading are taken to be held like others of the same place.
 std::string holder_confidence(const Growth& growth) {
   if (growth.seen == growth.storages) return "certain";
   return fmt::format("certain for {} of {} storages", grouped(growth.seen), grouped(growth.storages));
 }
 
-/// By their text: one statement is likely the one, of several nothing says which it was.
+/// Found by text: a single statement is probably the right one; of several, nothing shows which one it was.
 std::string stored_by_text(const Growth& growth, const Style& style) {
   const std::size_t count = growth.stored_by.size();
   if (count > kMostSites) return {};

@@ -1,4 +1,4 @@
-// Text of a finding about memory that grows.
+// Findings about memory that grows, as text.
 #pragma once
 
 #include <string>
@@ -8,11 +8,11 @@
 
 namespace dcmt::cli {
 
-/// "Memory grows by 1.5 MiB a step, held by probe.seen and losses. "; empty where nothing grows.
+/// "Memory grows by 1.5 MiB a step, held by probe.seen and losses. "; empty if nothing grows.
 [[nodiscard]] std::string growth_sentence(const model::Report& report, const Style& style);
 
 [[nodiscard]] std::string growth_text(const model::Finding& finding, const Style& style);
-/// Of memory that is not torch's.
+/// A finding about memory that is not torch's.
 [[nodiscard]] std::string outside_growth_text(const model::Finding& finding, const Style& style);
 
 }  // namespace dcmt::cli

@@ -13,7 +13,7 @@ using analyzer::HolderKind;
 using model::HolderName;
 using model::HolderPath;
 
-constexpr std::size_t kMostPaths = 3;    // shown of one census
+constexpr std::size_t kMostPaths = 3;    // shown per census
 constexpr std::size_t kAssignment = 56;  // characters of a source line
 
 std::string holder_head(const HolderPath& path) {
@@ -25,7 +25,7 @@ std::string holder_head(const HolderPath& path) {
   return text;
 }
 
-/// Where the names were given, what becomes of them, and the model's line.
+/// Where the names were assigned, where they end, and the model's line.
 std::string holder_places(const HolderPath& path, const Style& style) {
   struct Line {
     std::string place, source, fate;

@@ -1,4 +1,4 @@
-// Who holds a storage, and how its bytes went, in lines.
+// Who holds a storage, and how its bytes were freed, as lines.
 #pragma once
 
 #include <optional>
@@ -10,11 +10,11 @@
 
 namespace dcmt::cli {
 
-/// Lines "held by …" of what one census found.
+/// Lines "held by …" from the result of one census.
 [[nodiscard]] std::string holder_lines(const model::Holders& holders, std::string_view suffix, const Style& style);
-/// "main (train.py:31): probe.seen[3]": a path with the place where the frame stood that is its root.
+/// "main (train.py:31): probe.seen[3]": a path with the position of the frame that is its root.
 [[nodiscard]] std::string placed(std::string_view path, std::optional<std::string_view> place);
-/// The same with what it is: "main (train.py:41): probe.seen [list]".
+/// placed() with the type: "main (train.py:41): probe.seen [list]".
 [[nodiscard]] std::string held_text(std::string_view path, std::optional<std::string_view> place,
                                     std::optional<std::string_view> type);
 /// "storage 1 = 1 explained + 0 unexplained · tensors …".

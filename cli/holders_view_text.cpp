@@ -1,4 +1,4 @@
-// Who holds storages, as `show holders` prints it.
+// Who holds storages, as printed by `show holders`.
 #include <fmt/format.h>
 
 #include "cli/holder_text.h"

@@ -65,7 +65,7 @@ std::string timeline_svg(gui::load::DeviceTimeline& timeline) {
   look.text_height = kTextSize + 4;
   look.text_width = [](std::string_view text) { return Svg::text_width(text, kTextSize); };
   Painter painter;
-  // As high as all bands need; the curve takes a share of it, so that the height is found step by step.
+  // The height must fit all bands, and the curve gets a share of it, so the height is found iteratively.
   for (int i = 0; i < 4; ++i) {
     Svg measured(look.width, look.height, kTextSize, "t");
     const int needed = painter.draw(timeline.document(), view, look, measured).content + painter.bands_top();
@@ -106,7 +106,7 @@ Status HtmlPage::add(const LoadedTrace& trace, const std::string& report_text) {
     if (!peak.at) continue;
     body_ += "<h2>" + escaped(timeline->name()) + ": " + escaped(timeline->document().peak_text) + "</h2>\n" +
              legend(timeline->document()) + timeline_svg(*timeline);
-    if (peak.sums_only) continue;  // what was alive then is not known
+    if (peak.sums_only) continue;  // what was alive then is unknown
     const model::LiveSet live(trace.data.get(), &trace.analysis.phases, device.device, peak.at->seq);
     body_ += "<h2>Alive at this peak, by the stack that allocated it</h2>\n" +
              gui::scene::flame_svg(flame_of(model::stack_tree_of(live)), kWidth, kDeepest, gui::scene::kLight) +

@@ -1,5 +1,5 @@
-// A report as one page: the timeline and what is alive at the peak as pictures, and the report's text. Nothing of it is
-// fetched from anywhere, and whatever a trace says is shown as text.
+// A report as one page: pictures of the timeline and of what is alive at the peak, and the report's text. The page
+// loads nothing else, and shows all contents of a trace as text.
 #pragma once
 
 #include <string>
@@ -12,9 +12,9 @@ namespace dcmt::cli {
 
 class HtmlPage {
  public:
-  /// Adds a trace of which `report_text` is the report. Fails if its pictures cannot be made.
+  /// Adds a trace with its report `report_text`. Fails if its pictures cannot be made.
   Status add(const LoadedTrace& trace, const std::string& report_text);
-  /// `run_text`: of all ranks together.
+  /// `run_text`: about all ranks together.
   [[nodiscard]] std::string page(const std::string& run_text) const;
 
  private:

@@ -23,7 +23,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// A trace of what the memory snapshot says, for as long as it is read.
+/// Opens a memory snapshot by means of a temporary trace.
 Expected<OpenedTrace> open_snapshot(const std::string& path) {
   const LongWork work(printable(path));
   auto scratch = std::make_shared<ScratchFolder>();
@@ -48,7 +48,7 @@ Expected<OpenedTrace> open(const std::string& path) {
 }
 
 #ifdef DCMT_HAVE_RUN
-/// What the runs into the folder said at their end: why nothing is there.
+/// The final notes of the runs into the folder. They say why it has no trace.
 std::string notes_of_runs(const std::string& folder) {
   std::string text;
   for (const std::string& file : recorder::run_files(folder)) {
@@ -70,7 +70,7 @@ Expected<std::vector<std::string>> traces_in(const std::string& folder) {
   const Expected<std::vector<std::string>> notes = recorder::finish_interrupted_run(folder, check_readable);
   if (!notes.ok()) {
     if (notes.error().code != ErrorCode::kCannotRecord) return notes.error();
-    print_error(notes.error());  // it cannot be finished yet, but it can be read
+    print_error(notes.error());  // the run cannot be finished yet, but its trace can be read
   } else {
     for (const std::string& note : *notes) print_note(note);
   }
@@ -107,7 +107,7 @@ Expected<std::vector<OpenedTrace>> open_traces(const std::vector<std::string>& p
   for (const std::string& given : paths) {
     DCMT_ASSIGN_OR_RETURN(const std::string path, run_named(given));
     std::vector<std::string> files{path};
-    std::error_code ignored;  // a path that cannot be looked at is explained by open_trace
+    std::error_code ignored;  // open_trace reports why a path cannot be used
     if (fs::is_directory(path, ignored)) {
       DCMT_ASSIGN_OR_RETURN(std::vector<std::string> found, traces_in(path));
       files = std::move(found);

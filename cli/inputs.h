@@ -1,4 +1,4 @@
-// From the paths on the command line to traces.
+// Opens and loads the traces that the command line names.
 #pragma once
 
 #include <memory>
@@ -14,37 +14,37 @@
 
 namespace dcmt::cli {
 
-/// A trace and its analysis; the data stays where the analysis points to.
+/// A trace and its analysis. The data never moves, because the analysis points to it.
 struct LoadedTrace {
-  std::string path;  ///< as it is printed
+  std::string path;  ///< as messages print it
   std::unique_ptr<analyzer::TraceData> data;
   analyzer::Analysis analysis;
 };
 
-/// A trace that was looked at and not read.
+/// A trace that is open but not loaded.
 struct OpenedTrace {
-  std::string path;        ///< as it is printed
+  std::string path;        ///< as messages print it
   std::int64_t rank = -1;  ///< -1: none
   Database database;
-  std::shared_ptr<ScratchFolder> scratch = {};  ///< where the trace lies that was made of another file
+  std::shared_ptr<ScratchFolder> scratch = {};  ///< the folder of a trace that was made of another file
 };
 
-/// Every *.dcmt in the folder, by name; empty if there is none. Fails with kBadInput if the folder cannot be read.
+/// All *.dcmt files of the folder, by name; empty if there are none. Fails with kBadInput if the folder is unreadable.
 Expected<std::vector<std::string>> trace_files_in(const std::string& folder);
 
-/// Opens every trace that `paths` name: a file is a trace or a memory snapshot of torch, a folder stands for every
-/// *.dcmt in it. A folder whose recorder died is finished first. Traces come in the order of the paths, within a folder
-/// by rank, then name. With `rank`, only traces of that rank stay. Fails with kBadInput if a path cannot be used or
-/// nothing is left.
+/// Opens all traces that `paths` name: a file is a trace or a memory snapshot of torch; a folder stands for all *.dcmt
+/// files in it. A folder whose recorder died is finished first. Traces come in the order of the paths; within a folder
+/// by rank, then by name. With `rank`, only traces of that rank are returned. Fails with kBadInput if a path cannot be
+/// used or no trace is left.
 Expected<std::vector<OpenedTrace>> open_traces(const std::vector<std::string>& paths, std::optional<std::int64_t> rank);
 
-/// Reads a trace and analyzes it.
+/// Loads a trace and analyzes it.
 Expected<LoadedTrace> load_trace(OpenedTrace trace);
 
-/// Opens them and reads all of them.
+/// Opens and loads all of them.
 Expected<std::vector<LoadedTrace>> load_traces(const std::vector<std::string>& paths, std::optional<std::int64_t> rank);
 
-/// Leaves what is of one device (analyzer::keep_device), everything if `device` is empty.
+/// Removes what is not of one device (analyzer::keep_device). Keeps everything if `device` is empty.
 Status keep_device(LoadedTrace& trace, const std::string& device);
 
 }  // namespace dcmt::cli

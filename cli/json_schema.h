@@ -1,4 +1,4 @@
-// What docs/json.md should say, by the types of the report model. For tests.
+// The expected contents of docs/json.md, derived from the types of the report model. For tests.
 #pragma once
 
 #include <functional>
@@ -11,16 +11,16 @@
 
 namespace dcmt::cli {
 
-/// A key of a shape, as a row of the page.
+/// A key of a shape; a row of the page.
 struct SchemaKey {
   std::string key, type, meaning;
   friend bool operator==(const SchemaKey&, const SchemaKey&) = default;
 };
 
-/// Shapes by name, each with its keys in their order.
+/// Shapes by name, with their keys in order.
 class JsonSchema {
  public:
-  /// Adds a shape and all that its keys refer to.
+  /// Adds a shape and all shapes that its keys refer to.
   template <Described Value>
   void add() {
     const std::string name(Value::kShape);

@@ -1,5 +1,5 @@
-// docs/json.md against the documents: every key that is written is documented and every documented key is written, with
-// the documented type.
+// Compares docs/json.md with the documents: every written key must be documented, and every documented key written,
+// with the documented type.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -57,14 +57,14 @@ std::map<std::string, std::vector<SchemaKey>> page() {
     const std::size_t type = to + 4;  // past "` | "
     const std::size_t end = line.find(" |", type);
     const std::size_t meaning_from = end + 3;                                 // past " | "
-    const std::size_t meaning_to = std::max(line.rfind(" |"), meaning_from);  // " |" where there is none
+    const std::size_t meaning_to = std::max(line.rfind(" |"), meaning_from);  // " |" if there is none
     const std::string meaning = line.substr(meaning_from, line[meaning_from] == '|' ? 0 : meaning_to - meaning_from);
     shapes[shape].push_back({name, line.substr(type, end - type), meaning});
   }
   return shapes;
 }
 
-/// Documents against the page: their keys and types, and which keys that may be null were something.
+/// Compares documents with the page: keys, types, and which keys that may be null had a value.
 class Schema {
  public:
   Schema() {
@@ -132,7 +132,7 @@ Json json(const View& view) {
   return Json::parse(json_of(view));
 }
 
-/// Traces of three ranks without a common graph number, of which the second one differs in everything.
+/// Traces of three ranks without a common graph number. The second one differs in everything.
 std::vector<std::string> run_that_differs(TestTrace& folder) {
   std::filesystem::create_directories(folder.folder() / "ranks");
   for (std::int64_t rank = 0; rank < 3; ++rank) {
@@ -157,7 +157,7 @@ std::vector<std::string> run_that_differs(TestTrace& folder) {
 
 enum class Differs { kNot, kInARelease, kInTheirNumber };
 
-/// As if the first step had been replayed.
+/// A replay as if the first step had been replayed.
 model::Replay replay_of(const LoadedTrace& trace, Differs differs) {
   model::Replay replay;
   replay.findings.push_back(&trace.analysis.findings.back());
@@ -363,7 +363,7 @@ TEST(JsonSchema, DocumentedKeysAndWrittenKeysAgree) {
   schema.expect_all_seen();
 }
 
-/// Name, type and meaning of each key, in the order of the documents.
+/// Compares name, type and meaning of each key, in the order of the documents.
 TEST(JsonSchema, ThePageSaysWhatTheModelSays) {
   JsonSchema model;
   model.add<model::Report>();
@@ -388,7 +388,7 @@ TEST(JsonSchema, ThePageSaysWhatTheModelSays) {
   model.add<Converted>();
   model.add<Trimmed>();
   auto written = page();
-  written.erase("document");  // what is around the objects of traces
+  written.erase("document");  // the keys around the objects of traces
   for (const auto& [shape, keys] : written) EXPECT_TRUE(model.shapes().contains(shape)) << shape;
   for (const std::string command :
        {"show ranks", "diff", "check", "lint", "snapshot", "doctor", "doctor process", "status", "convert", "trim"}) {

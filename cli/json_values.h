@@ -1,4 +1,4 @@
-// JSON of what is not of the report model.
+// JSON values outside of the report model.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -8,7 +8,7 @@ namespace dcmt::cli {
 
 using Json = nlohmann::ordered_json;
 
-/// As it is printed. Bytes that are no UTF-8 (a file's name may have them) become U+FFFD.
+/// The text of a document. Bytes that are not UTF-8, as in a file's name, become U+FFFD.
 [[nodiscard]] inline std::string printed(const Json& document) {
   return document.dump(2, ' ', false, Json::error_handler_t::replace);
 }

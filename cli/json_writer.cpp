@@ -5,10 +5,10 @@
 namespace dcmt::cli {
 namespace {
 
-/// So much is written at once.
+/// The number of bytes written at once.
 constexpr std::size_t kPiece = 64 * 1024;
 
-/// Numbers and texts as the JSON library writes them.
+/// Numbers and strings in the form of the JSON library.
 template <class Value>
 std::string scalar(const Value& value) {
   return nlohmann::json(value).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);

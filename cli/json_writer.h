@@ -1,4 +1,4 @@
-// The report model as JSON. Its types list their fields (analyzer/model/values.h); nothing here knows any of them.
+// The report model as JSON. Its types list their fields (analyzer/model/values.h); this writer knows none of them.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace dcmt::cli {
 
-/// The version of the documents: it grows when a key changes its meaning or goes; new keys do not change it.
+/// The version of the documents. It increases if a key is removed or changes its meaning; new keys do not change it.
 inline constexpr int kJsonVersion = 1;
 
 /// A type of the model that lists its fields.
@@ -26,7 +26,7 @@ inline constexpr bool kIsOptional = false;
 template <class Value>
 inline constexpr bool kIsOptional<std::optional<Value>> = true;
 
-/// An id, a moment, bytes: a number with a type of its own.
+/// An id, a sequence, bytes: a number with its own type.
 template <class Value>
 concept TypedValue = requires(const Value& value) {
   { value.valid() } -> std::same_as<bool>;
@@ -36,18 +36,18 @@ concept TypedValue = requires(const Value& value) {
 template <class Value>
 concept TextValue = std::is_convertible_v<const Value&, std::string_view>;
 
-/// Writes one document, each value as it comes, so that rows that are made as they are read need no memory.
+/// Writes one document value by value, so that rows that are made on demand need no memory.
 class JsonWriter {
  public:
   JsonWriter() = default;
-  /// To a stream, piece by piece, which must outlive it.
+  /// Writes to a stream in pieces. The stream must outlive this object.
   explicit JsonWriter(std::ostream& out) : out_(&out) {}
 
   void begin(char bracket);
   void end(char bracket);
-  /// Before each value of a list.
+  /// To be called before each value of a list.
   void item();
-  /// Before each value of an object.
+  /// To be called before each value of an object.
   void key(std::string_view name);
 
   template <class Value>
@@ -80,7 +80,7 @@ class JsonWriter {
     }
   }
 
-  /// The fields of a value, in an object that has been begun.
+  /// Writes the fields of a value into an object that has been begun.
   template <Described Value>
   void fields(const Value& value) {
     Value::describe([&](std::string_view name, const auto& member, std::string_view /*meaning*/) {
@@ -89,7 +89,7 @@ class JsonWriter {
     });
   }
 
-  /// The document; of one that goes to a stream, what has not gone there yet.
+  /// The document; with a stream, the part that has not been written yet.
   [[nodiscard]] std::string take() { return std::move(text_); }
 
  private:
@@ -97,17 +97,17 @@ class JsonWriter {
   void boolean(bool value);
   void integer(std::int64_t value);
   void number(double value);
-  /// Bytes that are no UTF-8 (a file's name may have them) become U+FFFD.
+  /// Bytes that are not UTF-8, as in a file's name, become U+FFFD.
   void text(std::string_view value);
   void line();
 
-  std::ostream* out_ = nullptr;  ///< nullptr: the document stays here
+  std::ostream* out_ = nullptr;  ///< nullptr: the document stays in memory
   std::string text_;
   std::size_t depth_ = 0;
-  bool empty_ = true;  ///< the innermost list or object, so far
+  bool empty_ = true;  ///< the innermost list or object is empty so far
 };
 
-/// One value as a document of its own.
+/// Writes one value as a separate document.
 template <class Value>
 [[nodiscard]] std::string json_of(const Value& value) {
   JsonWriter writer;
@@ -115,7 +115,7 @@ template <class Value>
   return writer.take();
 }
 
-/// The same with the version before its fields.
+/// Writes one value with the version before its fields.
 template <Described Value>
 [[nodiscard]] std::string versioned_json(const Value& value) {
   JsonWriter writer;
@@ -127,7 +127,7 @@ template <Described Value>
   return writer.take();
 }
 
-/// The document of a command: {"version", "command"} and what the command adds.
+/// The document of a command: {"version", "command"} and the fields that the command adds.
 class JsonDocument {
  public:
   explicit JsonDocument(std::string_view command);
@@ -144,8 +144,8 @@ class JsonDocument {
   JsonWriter writer_;
 };
 
-/// The document of a command that has an object for each trace. It goes to the stream as its rows are made: a command
-/// that fails half-way leaves it without its end.
+/// The document of a command with an object for each trace. Rows go to the stream as they are made: if the command
+/// fails half-way, the document is incomplete.
 class TracesDocument {
  public:
   TracesDocument(std::string_view command, std::ostream& out);

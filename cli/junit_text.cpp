@@ -10,7 +10,7 @@ namespace {
 using gate::CheckedFact;
 using gate::Outcome;
 
-/// Within an attribute or an element. Texts of a verdict have no control characters.
+/// Escapes text for an attribute or an element. Texts of a verdict have no control characters.
 std::string escaped(std::string_view text) {
   std::string result;
   for (const char c : text) {
@@ -34,7 +34,7 @@ std::string escaped(std::string_view text) {
   return result;
 }
 
-/// What went wrong with a case, or an empty text.
+/// The failure of a case; empty if it passed.
 std::string outcome_of(const Checked& checked, const std::string& name, const std::vector<Problem>& problems) {
   std::string text;
   for (const Problem& problem : problems) {
@@ -45,7 +45,7 @@ std::string outcome_of(const Checked& checked, const std::string& name, const st
     const std::string type = checked.only_warns() ? "" : R"( type="memory")";
     text += fmt::format("      <{0} message=\"{1}\"{2}>{3}{1}</{0}>\n", element, escaped(problem.text), type,
                         escaped(place));
-    break;  // a case fails once
+    break;  // a case can fail only once
   }
   return text;
 }

@@ -45,7 +45,7 @@ std::string fact_text(const AliasFact& fact, const Style& style) {
   return fmt::format("output {} is {}, as declared\n", fact.output, argument);
 }
 
-/// All that were looked at: that they agree is worth a line too.
+/// All inspected operators. Agreement is also reported.
 std::string operators_text(const Linted& linted, const Style& style) {
   const std::vector<LintedOperator>& operators = linted.operators;
   if (operators.empty()) return {};
@@ -91,7 +91,7 @@ std::string lint_text(const Linted& linted, const Style& style) {
   const std::int64_t names = linted.names();
   const std::string looked = counted(static_cast<std::int64_t>(files.size()), "generated file");
   if (storages == 0) {
-    // Of a trace without generated code there is nothing to say of that.
+    // A trace without generated code gets no line about generated code.
     return operators + (files.empty() && !operators.empty() ? "" : fmt::format("No finding in {}.\n", looked)) + errors;
   }
   return operators +

@@ -1,4 +1,4 @@
-// What `lint` found, as a person reads it.
+// The results of `lint` as text for people.
 #pragma once
 
 #include <string>

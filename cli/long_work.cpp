@@ -9,11 +9,11 @@
 namespace dcmt::cli {
 namespace {
 
-constexpr std::chrono::milliseconds kSoon(500);  // what takes less needs no line
+constexpr std::chrono::milliseconds kSoon(500);  // shorter work needs no line
 constexpr std::string_view kClearLine = "\r\x1b[K";
 
 std::atomic<bool> interrupted = false;
-static_assert(std::atomic<bool>::is_always_lock_free);  // or the handler could not set it
+static_assert(std::atomic<bool>::is_always_lock_free);  // else the signal handler could not set it
 
 void interrupt(int /*signal*/) { interrupted = true; }
 
@@ -27,7 +27,7 @@ LongWork::LongWork(std::string what, const char* doing) : what_(std::move(what))
   action.sa_handler = interrupt;
   action.sa_flags = static_cast<int>(SA_RESETHAND);
   sigaction(SIGINT, nullptr, &before_);
-  // Who starts us in the background may have Ctrl-C ignored.
+  // A program that starts this process in the background may have set Ctrl-C to be ignored.
   if (before_.sa_handler != SIG_IGN) sigaction(SIGINT, &action, nullptr);
   watch_.stop = &interrupted;
   if (isatty(STDERR_FILENO) == 1) watch_.progress = [this](double share) { show(share); };

@@ -1,4 +1,4 @@
-// Work that a person waits for: one line on a terminal says how far it is, and Ctrl-C ends it in order.
+// Long work for which a user waits: a line on the terminal shows its progress, and Ctrl-C ends it properly.
 #pragma once
 
 #include <chrono>
@@ -9,17 +9,17 @@
 
 namespace dcmt::cli {
 
-/// From its construction to its end, Ctrl-C asks the work to stop; a second one ends the program at once, as ever. One
-/// at a time.
+/// During its lifetime, Ctrl-C requests the work to stop. A second Ctrl-C ends the program at once, as usual. Only one
+/// object may exist at a time.
 class LongWork {
  public:
-  /// `what`: the file that is read or written, as it is printed; `doing`: static text.
+  /// `what`: the file that is read or written, as messages print it; `doing`: static text.
   explicit LongWork(std::string what, const char* doing = "reading");
   ~LongWork();
   LongWork(const LongWork&) = delete;
   LongWork& operator=(const LongWork&) = delete;
 
-  /// Must not outlive this.
+  /// The result must not outlive this object.
   [[nodiscard]] const analyzer::Watch& watch() const { return watch_; }
 
  private:
@@ -28,7 +28,7 @@ class LongWork {
   std::string what_;
   const char* doing_;
   std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
-  int shown_ = -1;  ///< percent; below 0: nothing
+  int shown_ = -1;  ///< percent; below 0: nothing is shown
   struct sigaction before_ {};
   analyzer::Watch watch_;
 };

@@ -31,15 +31,15 @@ using dcmt::cli::print_error;
 using dcmt::cli::words_from_dashes;
 #endif
 
-/// Where standard input, output or error is closed, the next file would get its number, and with it what is printed.
-/// What holds the number instead can be neither read nor written, and a job that is started has it closed as before.
+/// If standard input, output or error is closed, the next opened file would get its number, and printed text would go
+/// there. The descriptor opened here instead can be neither read nor written. A started job has it closed as before.
 void hold_closed_descriptors() {
   for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
     if (fcntl(fd, F_GETFD) < 0) open("/", O_PATH | O_CLOEXEC);
   }
 }
 
-/// What was printed may be still to be written: a full disk must not look like success.
+/// Output may still be buffered: a full disk must not look like success.
 int checked_output(int exit_code) {
   errno = 0;
   if (std::cout.flush()) return exit_code;
@@ -53,7 +53,7 @@ int usage_error(const std::string& message, const std::string& help) {
   return kExitUsage;
 }
 
-/// The deepest subcommand that was named, as a person types it.
+/// The deepest subcommand that was named, in the form that a user types.
 std::string called(const CLI::App& app) {
   std::string text = "dc-memtrace";
   for (const CLI::App* at = &app; !at->get_subcommands().empty();) {
@@ -77,7 +77,7 @@ int dispatch(int argc, char** argv) {
       "  dc-memtrace show\n\n"
       "Exit codes: 0 fine, 1 findings (where asked to fail), 2 usage, 3 bad input, 4 cannot record, 5 not comparable,\n"
       "6 no verdict, 7 the checked command failed, 130 stopped by Ctrl-C");
-  // The options of the others would be made for nothing.
+  // Only the called command adds its options; those of the others are not needed.
   const Command* const only = argc >= 2 ? command_named(argv[1]) : nullptr;
   only != nullptr ? only->add(app, exit_code) : add_all_commands(app, exit_code);
 
@@ -95,7 +95,7 @@ int dispatch(int argc, char** argv) {
     return usage_error("unknown command '" + std::string(word) + "'." + suggestion, "dc-memtrace");
   }
 #ifdef DCMT_HAVE_RUN
-  // What follows is the job's own; to the other commands the parser's "no more options" is right.
+  // These words belong to the job. For the other commands, the parser's meaning of "--" is right.
   if (const std::string_view word = argv[1]; word == "run" || word == "check") {
     char** dashes = std::find(argv, argv + argc, std::string_view("--"));
     words_from_dashes().assign(dashes, argv + argc);
@@ -119,7 +119,7 @@ int main(int argc, char** argv) {
   try {
     return checked_output(dispatch(argc, argv));
   } catch (const std::exception&) {
-    // Only running out of memory gets here.
+    // Only running out of memory leads here.
     std::fprintf(stderr, "dc-memtrace: there is not enough memory for this.\n");
     return dcmt::cli::kExitBadInput;
   }

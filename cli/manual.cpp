@@ -24,7 +24,7 @@ std::vector<const CLI::Option*> options_of(const CLI::App& app) {
   return app.get_options([](const CLI::Option* option) { return !option->get_group().empty(); });
 }
 
-/// Every command below `app`, itself first, each with its words: "dc-memtrace show peak".
+/// All commands below `app`, beginning with itself, each with its words: "dc-memtrace show peak".
 void collect(const CLI::App& app, const std::string& words, std::vector<std::pair<std::string, const CLI::App*>>& all) {
   all.emplace_back(words, &app);
   for (const CLI::App* command : commands_of(app)) collect(*command, words + " " + command->get_name(), all);
@@ -38,7 +38,7 @@ std::string joined_with(const std::string& text, char separator) {
   return joined;
 }
 
-/// As troff takes text literally.
+/// Escapes text for troff.
 std::string roff(const std::string& text) {
   std::string escaped;
   bool begins = true;
@@ -76,7 +76,7 @@ std::string page(const CLI::App& app, const std::string& words) {
   return text;
 }
 
-/// What can follow a command: "name" and what it means.
+/// The words that can follow a command, with their meanings.
 std::vector<std::pair<std::string, std::string>> words_after(const CLI::App& app) {
   std::vector<std::pair<std::string, std::string>> words;
   for (const CLI::App* command : commands_of(app)) words.emplace_back(command->get_name(), command->get_description());
@@ -86,7 +86,7 @@ std::vector<std::pair<std::string, std::string>> words_after(const CLI::App& app
   return words;
 }
 
-/// The shell's text that walks the words typed so far and leaves in `at` the command that they name.
+/// Shell text that follows the words typed so far and stores in `at` the command that they name.
 constexpr char kWalk[] = R"(  local at=dc-memtrace word
   for word in "${typed[@]}"; do
     [[ $word == -- ]] && { at=job; break; }

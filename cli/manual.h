@@ -1,4 +1,4 @@
-// Manual pages and completion, written from the commands as the parser has them.
+// Manual pages and completion, generated from the commands of the parser.
 #pragma once
 
 #include <string>
@@ -11,7 +11,7 @@ class App;
 
 namespace dcmt::cli {
 
-/// Writes below `folder`, a "share" folder: man/man1/dc-memtrace.1 and one page for each command, and the completion of
+/// Writes below `folder`, a "share" folder: man/man1/dc-memtrace.1, one page for each command, and the completion of
 /// bash and zsh in their folders.
 Status write_manual(const CLI::App& app, const std::string& folder);
 

@@ -1,4 +1,4 @@
-// The process's memory beside torch's, as `show memory` prints it.
+// The process's memory besides torch's, as printed by `show memory`.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -15,7 +15,7 @@ constexpr std::size_t kMostArrays = 8;
 
 std::string step_name(const model::MemoryOfStep& at) { return at.step ? grouped(*at.step) : std::string("before"); }
 
-/// So many steps, evenly chosen, the first and the last among them.
+/// Evenly selected steps, including the first and the last.
 std::vector<const model::MemoryOfStep*> chosen(const std::vector<model::MemoryOfStep>& steps) {
   std::vector<const model::MemoryOfStep*> rows;
   const std::size_t count = std::min(kMostSteps, steps.size());
@@ -38,7 +38,7 @@ std::string steps_table(const model::MemoryView& view, const Style& style) {
   return table.text(style, "  ");
 }
 
-/// What a class is, for a person.
+/// The meaning of a class for people.
 std::string_view meaning_of(std::string_view name) {
   if (name == "libraries") return "programs and libraries";
   if (name == "files") return "other files that are mapped";

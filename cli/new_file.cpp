@@ -54,7 +54,7 @@ Status NewFile::keep() {
 }
 
 Status write_new_file(const std::string& path, const std::string& text) {
-  std::error_code ignored;  // what cannot be made is said below
+  std::error_code ignored;  // write_new_file reports below what cannot be made
   if (const fs::path folder = fs::path(path).parent_path(); !folder.empty()) fs::create_directories(folder, ignored);
   NewFile file(path);
   DCMT_RETURN_IF_ERROR(file.check(true));

@@ -1,4 +1,4 @@
-// A file that a command writes: it has its name once it is whole, and nothing that was there is lost by accident.
+// A file that a command writes. It gets its name only when it is complete, and it does not overwrite files by accident.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace dcmt::cli {
 
-/// From its construction to keep() under another name in the same folder, and removed if keep() is never called.
+/// Until keep(), the file has another name in the same folder. It is removed if keep() is never called.
 class NewFile {
  public:
   explicit NewFile(std::string path);
@@ -15,11 +15,11 @@ class NewFile {
   NewFile(const NewFile&) = delete;
   NewFile& operator=(const NewFile&) = delete;
 
-  /// kBadInput if `path` exists and `replace` is false or it is no regular file, or if its folder cannot be written to.
+  /// kBadInput if `path` exists and `replace` is false or it is not a regular file, or if its folder is not writable.
   [[nodiscard]] Status check(bool replace) const;
-  /// Where to write. There is no such file before.
+  /// The path to write to. No such file exists before.
   [[nodiscard]] const std::string& part() const { return part_; }
-  /// Gives it its name. kIo if that fails.
+  /// Renames the file to its final name. kIo if that fails.
   Status keep();
 
  private:
@@ -27,7 +27,7 @@ class NewFile {
   bool kept_ = false;
 };
 
-/// Writes a text file whole or not at all, with its folders; replaces one that is there.
+/// Writes a text file completely or not at all, creates its folders, and replaces an existing file.
 Status write_new_file(const std::string& path, const std::string& text);
 
 }  // namespace dcmt::cli

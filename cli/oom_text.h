@@ -1,4 +1,4 @@
-// A finding about memory that ran out.
+// Findings about memory that ran out, as text.
 #pragma once
 
 #include <string>

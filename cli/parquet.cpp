@@ -17,11 +17,11 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// One start of Python takes as long as many small tables; large ones should not fill the temporary folder.
+// A start of Python costs as much as many small tables. Large tables must not fill the temporary folder.
 constexpr std::size_t kMostAtOnce = 256;
 constexpr std::uintmax_t kMostBytesAtOnce = 256 << 20;
 
-/// Collects tables as CSV, and has Python write them when there are enough.
+/// Collects tables as CSV, and has Python convert them when there are enough.
 class Tables {
  public:
   Tables(const ScratchFolder& scratch, const ParquetFolder& wanted) : scratch_(scratch.path()), wanted_(wanted) {}
@@ -70,7 +70,7 @@ Expected<bool> write_tables(std::vector<OpenedTrace> traces, const ParquetFolder
   Tables tables(scratch, wanted);
   bool sums_only = false;
   for (std::size_t i = 0; i < traces.size(); ++i) {
-    OpenedTrace trace = std::move(traces[i]);  // closed when it was written
+    OpenedTrace trace = std::move(traces[i]);  // closed after it is written
     const auto share = [&](double of) { return (static_cast<double>(i) + of) / static_cast<double>(traces.size()); };
     DCMT_ASSIGN_OR_RETURN(const analyzer::TraceData data,
                           analyzer::TraceData::load(trace.database, work.watch().part(share(0), share(0.5))));

@@ -1,4 +1,4 @@
-// Parquet: written from CSV by a Python that has pyarrow. Nothing of a trace is run.
+// Parquet files, written from CSV by a Python that has pyarrow. No code of a trace is run.
 #pragma once
 
 #include <string>
@@ -11,22 +11,22 @@
 
 namespace dcmt::cli {
 
-/// Fails with kCannotRecord if that Python cannot be started, or has no pyarrow.
+/// Fails with kCannotRecord if that Python cannot be started or has no pyarrow.
 Status check_pyarrow(const std::string& python);
 
-/// Files by pairs: CSV, and the Parquet file to make of it.
+/// `files`: pairs of a CSV file and the Parquet file to make of it.
 Status csv_to_parquet(const std::string& python, const std::vector<std::pair<std::string, std::string>>& files);
 
-/// What to make of a folder of traces.
+/// What to write for a folder of traces.
 struct ParquetFolder {
   std::string folder;               ///< must be new or empty
   std::vector<std::string> tables;  ///< "lifetimes", "curve"
   std::string python;
 };
 
-/// Writes TABLE/rank=N/NAME.parquet for each trace and table, the layout of a partitioned data set: whatever reads one
-/// gives each row its rank, null for a trace without one. After a failure nothing stays. True: of some steps a trace
-/// has sums only.
+/// Writes TABLE/rank=N/NAME.parquet for each trace and table: the layout of a partitioned data set, whose readers give
+/// each row its rank, or null for a trace without one. After a failure no file is left. Returns true if some trace has
+/// steps with sums only.
 Expected<bool> write_parquet_folder(std::vector<OpenedTrace> traces, const ParquetFolder& wanted);
 
 }  // namespace dcmt::cli

@@ -10,13 +10,13 @@ namespace {
 
 using model::DevicePeak;
 
-constexpr std::size_t kMostAlone = 4;  // findings whose own prediction is shown
+constexpr std::size_t kMostAlone = 4;  // findings whose separate prediction is shown
 
 std::string peak_row(std::string_view label, Bytes bytes, std::string_view rest, const Style& style) {
   return left(label, 16) + right(style.bytes(bytes), style.exact ? 16 : 10) + "   " + std::string(rest) + "\n";
 }
 
-/// The peak without each of several findings alone, and what only all of some of them together free.
+/// The peak without each of several findings alone, and what is freed only if several of them are fixed together.
 std::string alone_lines(const DevicePeak& peak, const Style& style) {
   std::string text;
   for (std::size_t i = 0; i < peak.alone.size() && i < kMostAlone; ++i) {
@@ -64,7 +64,7 @@ std::string peak_lines(const DevicePeak& peak, const Style& style) {
 }
 
 std::string composition_line(const model::Peak& peak, const Style& style) {
-  if (peak.sums_only) return {};  // what was alive then is not in the trace
+  if (peak.sums_only) return {};  // the trace does not contain what was alive then
   std::vector<std::string> parts;
   for (const model::Group& group : peak.live.composition()) {
     parts.push_back(fmt::format("{} {}", group.name, style.bytes(group.bytes)));

@@ -1,4 +1,4 @@
-// The peak of a device as a person reads it.
+// The peak of a device as text for people.
 #pragma once
 
 #include <string>
@@ -10,10 +10,10 @@ namespace dcmt::cli {
 
 /// "cuda:0 · step 3 · forward · at release_param · train.py:9 main".
 [[nodiscard]] std::string where_of_peak(const model::DevicePeak& peak);
-/// The peak, what of it is dead, and what it would be without the findings.
+/// The peak, the dead part of it, and its predicted value without the findings.
 [[nodiscard]] std::string peak_lines(const model::DevicePeak& peak, const Style& style);
-/// What is alive at the peak, by category: "  of it   optimizer state 3.0 MiB · …"; empty where readings
-/// of the memory do not say it of most bytes.
+/// What is alive at the peak, by category: "  of it   optimizer state 3.0 MiB · …"; empty if readings of the memory do
+/// not say it for most bytes.
 [[nodiscard]] std::string composition_line(const model::Peak& peak, const Style& style);
 
 }  // namespace dcmt::cli

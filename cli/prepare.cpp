@@ -30,7 +30,7 @@ namespace fs = std::filesystem;
 
 Error cannot(std::string why) { return {ErrorCode::kCannotRecord, std::move(why)}; }
 
-/// Makes the folder and those above it; those that are new belong to the user alone.
+/// Creates the folder and its parents. New ones are accessible only to the user.
 Status make_private(const fs::path& folder) {
   const mode_t before = umask(S_IRWXG | S_IRWXO);
   std::error_code error;
@@ -42,7 +42,7 @@ Status make_private(const fs::path& folder) {
   return {};
 }
 
-/// Held from lock() to its end; whoever else wants it waits.
+/// A lock from lock() to the end of the object. Other processes wait for it.
 class CacheLock {
  public:
   CacheLock() = default;
@@ -70,7 +70,7 @@ class CacheLock {
         descriptor_ = descriptor;
         return {};
       }
-      close(descriptor);  // it was removed while we waited
+      close(descriptor);  // another process removed the file during the wait
     }
   }
 
@@ -78,7 +78,8 @@ class CacheLock {
   int descriptor_ = -1;
 };
 
-/// run() leaves signals blocked in this process, which goes on for minutes, and in what that starts.
+/// Restores the signal mask: run() leaves signals blocked in this process, which continues for minutes, and its
+/// children.
 class SignalsAsBefore {
  public:
   SignalsAsBefore() { pthread_sigmask(SIG_SETMASK, nullptr, &before_); }
@@ -90,8 +91,8 @@ class SignalsAsBefore {
   sigset_t before_{};
 };
 
-/// Records a program that makes one tensor. Why it was not recorded, nullopt if it was; an error where it cannot be
-/// run.
+/// Records a program that makes one tensor. Returns the reason why it was not recorded; nullopt if it was. Fails if it
+/// cannot be run.
 Expected<std::optional<std::string>> why_not_recorded(const std::string& python) {
   const ScratchFolder scratch;
   if (scratch.path().empty()) return cannot("no folder for temporary files can be made");
@@ -136,7 +137,7 @@ Expected<std::string> prepare_provider(const std::string& python) {
   std::error_code error;
   const fs::path building = folder / "building";
   const fs::path place = folder / id;
-  fs::remove_all(building, error);  // of a preparation that was stopped
+  fs::remove_all(building, error);  // left by a preparation that was stopped
   if (const Status made = make_private(building); !made.ok()) return made.error();
   const std::string script = (data_folder() / "source" / "collector" / "torch" / "prepare_provider.py").string();
   if (const auto lacking = failure_of(facts->executable, {script, "--check"})) return cannot(which + ": " + *lacking);

@@ -20,13 +20,13 @@ namespace fs = std::filesystem;
 using analyzer::RankSummary;
 
 constexpr std::uintmax_t kLargestSummary = 64 << 20;
-// At the end of a job: about a second a trace, and no more memory than a small recorder has.
+// The limit at the end of a job: about a second per trace, and no more memory than a small recorder.
 constexpr std::uintmax_t kLargestAtTheEnd = 64 << 20;
 constexpr std::chrono::seconds kLongestAtTheEnd(10);
 
 std::string summary_file(const std::string& trace) { return trace + ".summary"; }
 
-/// What changes whenever the trace does, or the build. nullopt: it may change at any time.
+/// A text that changes whenever the trace or the build does. nullopt if the trace may change at any time.
 Expected<std::optional<std::string>> state_of(Database& trace) {
   static const std::string kBuild = build_id_of("/proc/self/exe");
   std::string state = kBuild;
@@ -43,7 +43,7 @@ Expected<std::optional<std::string>> state_of(Database& trace) {
   std::error_code error;
   const std::uintmax_t bytes = fs::file_size(trace.path(), error);
   if (error || kBuild.empty() || !finished) return std::optional<std::string>();
-  char changes[4] = {};  // which SQLite counts in the file's header
+  char changes[4] = {};  // the change counter in the header of a SQLite file
   std::ifstream file(trace.path(), std::ios::binary);
   if (!file.seekg(24).read(changes, sizeof changes)) return std::optional<std::string>();
   for (const char byte : changes) state.append(" ").append(std::to_string(static_cast<unsigned char>(byte)));
@@ -58,7 +58,7 @@ std::optional<RankSummary> read_summary(const std::string& trace, const std::str
   return analyzer::summary_in(std::string(std::istreambuf_iterator<char>(file), {}), state);
 }
 
-/// Readable by those who can read the trace: its owner. Where it cannot be written, the trace is read again next time.
+/// The file is readable for users who can read the trace: its owner. If it cannot be written, the trace is read again.
 void write_summary(const std::string& trace, const std::string& state, const RankSummary& summary) {
   NewFile file(summary_file(trace));
   if (!file.check(true).ok()) return;

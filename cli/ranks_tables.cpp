@@ -32,7 +32,7 @@ std::string keys_text(const RankComparison& comparison, std::int64_t graph, cons
   return joined(names, ", ") + more + " (" + of + ")";
 }
 
-/// Keys in their order; the graph is named where it changes.
+/// The keys in order. The graph is named when it changes.
 std::string sequence_text(const RankComparison& comparison, std::int64_t graph, const std::vector<Key>& keys) {
   std::string text;
   for (const Key& key : keys) {
@@ -72,7 +72,7 @@ std::string_view fate_text(Fate fate) {
   return "";
 }
 
-/// Of many sides the first and the last.
+/// Of many sides only the first and the last.
 template <class Side, class Text>
 std::string sides_text(const std::vector<Side>& sides, const Text& text_of) {
   constexpr std::size_t kMostSides = 3;

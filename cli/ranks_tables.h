@@ -1,4 +1,4 @@
-// What differs between ranks, as tables.
+// Differences between ranks as tables.
 #pragma once
 
 #include <optional>
@@ -12,7 +12,7 @@ namespace dcmt::cli {
 
 /// Peaks, releases and steps of all ranks.
 [[nodiscard]] std::string rank_table(const analyzer::RankComparison& comparison, const Style& style);
-/// Each of what differs there; only where something does.
+/// The following tables show one kind of difference each. They may only be called if there is such a difference.
 [[nodiscard]] std::string order_table(const analyzer::RankComparison& comparison, const Style& style);
 [[nodiscard]] std::string parameter_table(const analyzer::RankComparison& comparison, const Style& style);
 [[nodiscard]] std::string residual_table(const analyzer::RankComparison& comparison, const Style& style);
@@ -30,7 +30,7 @@ namespace dcmt::cli {
 /// "and 3 more rows; all of them: --json"; empty if all rows are shown.
 [[nodiscard]] std::string more_text(std::size_t rows, std::string_view what);
 
-/// Rows of a table, and parts of a list.
+/// The maximum of rows in a table, and of entries in a list.
 inline constexpr std::size_t kMostRankRows = 20;
 
 }  // namespace dcmt::cli

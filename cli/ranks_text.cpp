@@ -19,7 +19,7 @@ std::string steps_name(const std::vector<std::int64_t>& steps) {
   return (steps.size() == 1 ? "step " : "steps ") + ranges(steps);
 }
 
-/// What was compared and agrees.
+/// What was compared and is equal.
 std::string same_text(const RankComparison& comparison) {
   std::vector<std::string> same;
   if (comparison.gathered()) {
@@ -33,7 +33,7 @@ std::string same_text(const RankComparison& comparison) {
   return fmt::format("the same on all ranks: {}\n", fmt::join(same, " · "));
 }
 
-/// Ranks whose last gather is not where that of the others is.
+/// The ranks whose last gather is at another position than that of the others.
 std::string ends_text(const RankComparison& comparison) {
   if (comparison.ends.size() < 2) return {};
   std::string text = "the traces end at different gathers: ";
@@ -47,7 +47,7 @@ std::string ends_text(const RankComparison& comparison) {
   return text + "\n" + more_text(comparison.ends.size(), "group");
 }
 
-/// What was compared, and what not.
+/// What was compared, and what was not.
 std::string notes_text(const RankComparison& comparison) {
   std::string text;
   if (!comparison.gathered()) {
@@ -100,7 +100,7 @@ std::string first_difference(const RankComparison& comparison) {
   return fmt::format("first at {}", where_of(comparison, comparison.order->step, comparison.order->position));
 }
 
-/// In what else than the order of gathers.
+/// Differences other than the order of gathers.
 std::vector<std::string> other_differences(const RankComparison& comparison) {
   std::vector<std::string> parts;
   if (!comparison.parameters.empty()) {
@@ -126,7 +126,7 @@ std::string enumerated(std::vector<std::string> parts) {
   return fmt::format("{} and {}", fmt::join(parts, ", "), last);
 }
 
-/// The place that makes the largest difference, and since when.
+/// The place with the largest difference, and the step from which on it differs.
 std::string first_memory_line(const RankComparison& comparison) {
   if (!comparison.memory || comparison.memory->places.empty()) return {};
   const analyzer::MemoryDifference::Place& place = comparison.memory->places.front();
@@ -160,7 +160,7 @@ std::string headline(const RankComparison& comparison, const Style& style) {
   return style.good(fmt::format("{} gather alike: no difference.", counted(ranks, "rank")));
 }
 
-/// In what the ranks differ, or that they do not, and which are missing.
+/// The differences of the ranks, or that there are none, and the missing ranks.
 std::string first_lines(const RankComparison& comparison, const Style& style) {
   const std::string text = headline(comparison, style) + "\n" + first_memory_line(comparison);
   if (comparison.missing.empty()) return text;

@@ -1,4 +1,4 @@
-// The ranks of a run beside each other, as a person reads them.
+// Comparisons of a run's ranks as text for people.
 #pragma once
 
 #include <string>
@@ -13,18 +13,17 @@ namespace dcmt::cli {
 
 [[nodiscard]] std::string ranks_text(const analyzer::RankComparison& comparison, const Style& style);
 
-/// What stands before the reports of the first of many ranks: what differs, and which ranks are alike.
+/// The text before the reports of the first of many ranks: differences, and groups of equal ranks.
 [[nodiscard]] std::string many_ranks_text(const analyzer::RankComparison& comparison,
                                           const std::vector<analyzer::AlikeRanks>& groups, const Style& style);
 
-/// Behind the first of the ranks: ", like ranks 1 to 7". Empty if there is no other.
+/// The text after the first rank of a group: ", like ranks 1 to 7". Empty if it is alone.
 [[nodiscard]] std::string alike_text(const analyzer::AlikeRanks& group);
 
-/// How much all processes have together, and how well the clocks of ranks compare. Empty for one process.
+/// The memory of all processes together, and how well the clocks of ranks compare. Empty for one process.
 [[nodiscard]] std::string processes_text(const analyzer::RanksOfRun& ranks, const Style& style);
 
-/// What stands below the reports of several ranks: how well their clocks compare, and what differs. Empty for one
-/// process.
+/// The text after the reports of several ranks: how well their clocks compare, and differences. Empty for one process.
 [[nodiscard]] std::string run_text(const analyzer::RanksOfRun& ranks, const Style& style);
 
 }  // namespace dcmt::cli

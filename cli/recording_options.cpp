@@ -10,7 +10,7 @@
 namespace dcmt::cli {
 
 void add_recording_options(CLI::App& command, const std::shared_ptr<recorder::RecordingOptions>& options) {
-  options->folder.clear();  // until it is known what is recorded
+  options->folder.clear();  // until the program is known
   command.add_option("-o,--output", options->folder,
                      "Folder for the traces, one per process, named by rank; without it dc-memtrace-out/PROGRAM-TIME");
   command

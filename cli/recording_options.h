@@ -11,10 +11,10 @@ class App;
 
 namespace dcmt::cli {
 
-/// -o, --detail, --operators, --max-disk, --spool-mib, --force, --no-owners, -q. `options` outlives the parsing.
+/// -o, --detail, --operators, --max-disk, --spool-mib, --force, --no-owners, -q. `options` must outlive the parsing.
 void add_recording_options(CLI::App& command, const std::shared_ptr<recorder::RecordingOptions>& options);
 
-/// Where this installation has what a recording needs.
+/// Sets the locations of the installation's parts that a recording needs.
 void set_installed_paths(recorder::RecordingOptions& options);
 
 }  // namespace dcmt::cli

@@ -19,7 +19,7 @@ using model::Summary;
 
 constexpr std::size_t kMostSites = 10;
 
-/// How often memory ran out, and whether it had to.
+/// How often memory ran out, and how often that was avoidable.
 std::string out_of_memory_sentence(const Summary& summary) {
   if (summary.errors == 0) return {};
   std::string text =
@@ -50,7 +50,7 @@ std::string trial_sentence(const Summary& summary) {
                      joined(summary.trial_origins, ", "));
 }
 
-/// How much of a device's peak is dead; the device that the report begins with needs no name.
+/// The dead part of a device's peak. The first device of the report is not named.
 std::string dead_sentence(const DevicePeak& peak, bool first, const Style& style) {
   if (peak.dead_bytes.value == 0) return {};
   const std::string measured = style.bytes(peak.bytes);
@@ -98,7 +98,7 @@ std::string clean_line(const Report& report, const Style& style) {
   return text + ".";
 }
 
-/// A memory snapshot of torch has nothing that a finding could be of, but for errors.
+/// A memory snapshot of torch can have no findings except for errors.
 std::string snapshot_line(const Report& report, const Style& style) {
   const DevicePeak& peak = report.peak;
   if (!peak.at) return "The snapshot has no blocks.";
@@ -106,7 +106,7 @@ std::string snapshot_line(const Report& report, const Style& style) {
          ", as far as the snapshot goes back.";
 }
 
-/// Where the blocks at its peak were allocated: what a snapshot says of them.
+/// The allocation sites of the blocks at its peak, for a snapshot.
 std::string sites_of_snapshot(const Report& report, const Style& style) {
   if (!report.peak.at) return {};
   return "\nalive at the peak\n" +
@@ -119,7 +119,7 @@ std::string survivor_line(const model::Outliving& outliving, const Style& style)
                      outliving.site);
 }
 
-/// That the kernel killed the program for its memory comes before anything else.
+/// That the kernel killed the program because of its memory is reported first.
 std::string killed_text(const Report& report, const Style& style) {
   const auto& kill = report.facts.group_kill;
   if (!kill) return {};

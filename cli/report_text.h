@@ -1,4 +1,4 @@
-// The report as a person reads it.
+// The report as text for people.
 #pragma once
 
 #include <string>
@@ -8,24 +8,25 @@
 
 namespace dcmt::cli {
 
-/// The reports of several traces, given one after the other so that one trace is in memory at a time. A rank that says
-/// the same as the one before it gets one line.
+/// The reports of several traces. They are added one by one, so that only one trace is in memory at a time. A rank
+/// whose report equals the previous one gets one line.
 class ReportText {
  public:
-  /// `titles`: there are several traces.
+  /// `titles`: true for several traces.
   ReportText(bool titles, const Style& style) : titles_(titles), style_(style) {}
 
-  /// `alike`: other ranks for which it stands, in words.
+  /// `alike`: a text about other ranks for which this report stands.
   void add(const model::Report& report, const std::string& alike = {});
-  /// The text of all.
+  /// The text of all reports.
   [[nodiscard]] const std::string& text() const { return text_; }
-  /// The command that fits next: of the first finding, else what the peak consists of. The last line of all output.
+  /// The next useful command: for the first finding, else for the composition of the peak. It is the last line of
+  /// output.
   [[nodiscard]] std::string next_line() const;
 
  private:
   bool titles_;
   Style style_;
-  std::string text_, shown_;  ///< shown_: title of the last trace that was not equal to the one before it
+  std::string text_, shown_;  ///< shown_: title of the last trace that differed from the previous one
   model::Essence essence_;    ///< of that trace
   std::string next_;
   bool next_is_of_a_finding_ = false;

@@ -1,4 +1,4 @@
-// What a person reads of replays.
+// Results of replays as text for people.
 #pragma once
 
 #include <string>

@@ -4,10 +4,10 @@
 namespace dcmt::cli {
 namespace {
 
-/// What stays the same for one defect, whatever lines it moves to.
+/// The identity of a defect, independent of line numbers.
 constexpr char kFingerprint[] = "dcMemtraceFact/v1";
 
-/// A path as a URI has it.
+/// A path as a URI.
 std::string uri_of(const std::string& file) {
   std::string uri = file.starts_with('/') ? "file://" : "";
   for (const char c : file) {
@@ -26,7 +26,7 @@ Json result_of(const Checked& checked, const Problem& problem) {
   result["level"] = checked.only_warns() ? "warning" : "error";
   result["message"]["text"] = checked.verdict.baseline + ": " + problem.text;
   result["partialFingerprints"][kFingerprint] = checked.verdict.baseline + "/" + problem.name;
-  // What is of no line of the program is of its baseline.
+  // A problem without a line of the program is located in its baseline.
   const std::string file = problem.file.empty() ? path_from_here(checked.verdict.baseline) : problem.file;
   Json location;
   location["physicalLocation"]["artifactLocation"]["uri"] = uri_of(file);

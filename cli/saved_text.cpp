@@ -1,4 +1,4 @@
-// What was saved for backward, as `show saved` prints it.
+// What was saved for backward, as printed by `show saved`.
 #include <fmt/format.h>
 
 #include "cli/show_text.h"

@@ -59,7 +59,7 @@ std::string gone_after(const Release& release) {
                      duration(release.held().value));
 }
 
-/// "at the peak", "at the end of step 3": what --at names.
+/// "at the peak", "at the end of step 3": the point that --at names.
 std::string point_text(const std::string& at) {
   if (at == "peak") return "at the peak";
   if (at == "end") return "at the end of the recording";
@@ -100,7 +100,7 @@ std::string live_text(const model::LiveView& view, GroupBy by, const Style& styl
   std::string text = style.bold(fmt::format("alive {}  {} in {}", point_text(view.at), style.bytes(view.bytes()),
                                             counted(blocks, "block"))) +
                      fmt::format("   seq {}", grouped(view.at_seq.value));
-  const bool says_step = view.at.starts_with("step:");  // its end is where the next one begins
+  const bool says_step = view.at.starts_with("step:");  // the end of a step is the begin of the next one
   if (view.step && !says_step) text += fmt::format(" · step {}", *view.step);
   if (view.phase && !says_step) text += fmt::format(" · {}", *view.phase);
   text += "\n";

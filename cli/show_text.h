@@ -1,4 +1,4 @@
-// The views of `show` as a person reads them.
+// The views of `show` as text for people.
 #pragma once
 
 #include <string>
@@ -19,7 +19,7 @@ namespace dcmt::cli {
 [[nodiscard]] std::string saved_text(const model::SavedView& view, const Style& style);
 [[nodiscard]] std::string storage_text(const model::StorageView& view, const Style& style);
 
-/// What `show peak` and `show curve` say of a device that they do not show.
+/// The line in `show peak` and `show curve` about a device that they do not show.
 [[nodiscard]] std::string other_device_line(std::string_view device, Bytes peak, const Style& style);
 
 }  // namespace dcmt::cli

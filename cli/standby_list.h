@@ -1,4 +1,4 @@
-// What `status` may say: which processes are in standby, and whether they are recorded.
+// The result of `status`: the processes in standby, and whether they are recorded.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// The life of one storage, as `show storage` prints it.
+// The life of one storage, as printed by `show storage`.
 #include <fmt/format.h>
 
 #include "cli/holder_text.h"

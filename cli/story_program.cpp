@@ -92,7 +92,7 @@ print(f"{sum(alive):,} bytes were still alive after their release,")
 print(f"{sum(sizes[one] for one in never):,} bytes were never released")
 )";
 
-/// `words` in lines of a text, indented.
+/// `words` as indented lines of text.
 std::vector<std::string> wrapped(const std::vector<std::string>& words) {
   std::vector<std::string> lines;
   for (const std::string& word : words) {
@@ -120,7 +120,7 @@ char letter_of(What what) {
   return 'd';
 }
 
-/// Runs of one storage in a row are one word.
+/// Consecutive runs of one storage are one word.
 std::vector<std::string> words_of(const std::vector<StoryRun>& runs) {
   std::vector<std::string> words;
   std::string letters;
@@ -137,7 +137,7 @@ std::vector<std::string> words_of(const std::vector<StoryRun>& runs) {
   return words;
 }
 
-/// What is as at the storage before is left out.
+/// Values that equal those of the previous storage are omitted.
 std::vector<std::string> words_of(const std::vector<analyzer::StoryStorage>& storages) {
   std::vector<std::string> words;
   std::string before;
@@ -159,7 +159,7 @@ std::string region_text(const ReplayRegion& region) {
 
 std::string program_of(const std::string& path, const ReplayPlan& plan, const std::vector<std::size_t>& shown) {
   const ReplayStory story = analyzer::story_of(plan, shown);
-  // The name goes into a program: nothing in it may end the text around it.
+  // The name is written into a program: nothing in it may end the surrounding string.
   std::string name = path.substr(path.rfind('/') + 1);
   std::replace_if(
       name.begin(), name.end(), [](char c) { return c == '"' || c == '\\'; }, '_');
@@ -182,12 +182,12 @@ std::string program_of(const std::string& path, const ReplayPlan& plan, const st
 }  // namespace
 
 std::string story_program(const std::string& path, const ReplayPlan& plan, const analyzer::Finding* finding) {
-  // The finding's storages first: they are the story.
+  // The finding's storages come first: the story is about them.
   std::vector<std::size_t> shown = analyzer::buffers_for(plan, finding);
   for (;;) {
     std::string text = program_of(path, plan, shown);
     const bool fits = std::count(text.begin(), text.end(), '\n') <= kMostLines;
-    if (fits || shown.size() == 1) return text;  // a storage has few words, whatever it went through
+    if (fits || shown.size() == 1) return text;  // one storage needs only few words, whatever its events
     shown.resize(shown.size() - std::max<std::size_t>(shown.size() / 10, 1));
   }
 }

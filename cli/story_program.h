@@ -1,4 +1,4 @@
-// The story of a plan as a program that needs torch and nothing else.
+// The story of a plan as a program that needs only torch.
 #pragma once
 
 #include <string>
@@ -7,8 +7,8 @@
 
 namespace dcmt::cli {
 
-/// A Python program of at most 100 lines. `path`: of the trace. `finding`: whose parameters are shown where not all
-/// have room; nullptr: the first ones.
+/// A Python program of at most 100 lines. `path`: of the trace. `finding`: its parameters are shown if there is no
+/// space for all; nullptr: the first ones.
 [[nodiscard]] std::string story_program(const std::string& path, const analyzer::ReplayPlan& plan,
                                         const analyzer::Finding* finding);
 

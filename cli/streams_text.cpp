@@ -27,7 +27,7 @@ std::string times(std::int64_t blocks, TimeNs median, TimeNs longest) {
   return fmt::format("{} (median) to {}", duration(median.value), duration(longest.value));
 }
 
-/// Lines for the first of `sites`, and how many more there are.
+/// Lines for the first of `sites`, and the number of the others.
 template <class Site, class Describe>
 std::string site_lines(std::string_view label, const std::vector<Site>& sites, const Style& style,
                        const Describe& describe) {

@@ -1,4 +1,4 @@
-// Findings about streams: blocks that wait for them, and memory that each of them keeps for itself.
+// Findings about streams: blocks that wait for streams, and memory that each stream's pool keeps.
 #pragma once
 
 #include <string>

@@ -17,7 +17,7 @@ namespace {
 constexpr std::size_t kNarrowest = 80;
 constexpr std::size_t kWidest = 120;
 
-/// Bytes of the colour sequence or the UTF-8 character that `text`, which is not empty, begins with.
+/// The length in bytes of the colour sequence or UTF-8 character at the begin of `text`, which must not be empty.
 std::size_t first_length(std::string_view text) {
   if (text.front() == '\x1b') return std::min(text.find('m'), text.size() - 1) + 1;
   std::size_t length = 1;
@@ -25,7 +25,7 @@ std::size_t first_length(std::string_view text) {
   return length;
 }
 
-/// Columns of the terminal on standard output, within bounds that can be read; 0 if it is none.
+/// The columns of the terminal on standard output, limited to readable values; 0 if it is no terminal.
 std::size_t columns_of_stdout() {
   if (isatty(STDOUT_FILENO) != 1) return 0;
   winsize size{};
@@ -33,7 +33,7 @@ std::size_t columns_of_stdout() {
   return known ? std::clamp<std::size_t>(size.ws_col, kNarrowest, kWidest) : kNarrowest;
 }
 
-/// Where the text of a line begins that goes on in the next one: behind its label, else below its first word.
+/// The indent of a line's continuation: after its label, else below its first word.
 std::size_t hanging_indent(std::string_view line, std::size_t columns) {
   const std::size_t first = std::min(line.find_first_not_of(' '), line.size());
   const std::size_t gap = line.find("  ", first);
@@ -73,7 +73,7 @@ std::vector<std::string> wrapped(std::string_view text, std::size_t columns) {
   std::vector<std::string> lines;
   while (width(text) > columns) {
     std::size_t end = 0;
-    std::size_t space = 0;  // the last one that leaves something before it
+    std::size_t space = 0;  // the last space with something before it
     for (std::size_t used = 0; used < columns;) {
       used += text[end] == '\x1b' ? 0 : 1;
       end += first_length(text.substr(end));
@@ -114,16 +114,16 @@ std::string folded(std::string_view text, const Style& style) {
 
 std::string cut(std::string_view text, std::size_t longest) {
   if (text.size() <= longest) return std::string(text);
-  // Not within a UTF-8 character.
+  // Do not cut within a UTF-8 character.
   while (longest > 0 && (static_cast<unsigned char>(text[longest]) & 0xC0u) == 0x80u) --longest;
   return std::string(text.substr(0, longest)) + "…";
 }
 
 std::string shown_path(std::string_view path) {
-  constexpr std::size_t kHash = 32;  // letters and digits; nobody calls a file so
+  constexpr std::size_t kHash = 32;  // letters and digits; no person gives a file such a name
   constexpr std::size_t kShown = 8;
   std::string text(short_path(path));
-  const std::size_t name = text.rfind('/') + 1;  // 0 without a folder
+  const std::size_t name = text.rfind('/') + 1;  // 0 if there is no folder
   const std::size_t end = std::min(text.find('.', name), text.size());
   const auto plain = [](unsigned char c) { return std::isalnum(c) != 0; };
   const auto at = [&](std::size_t position) { return text.begin() + static_cast<std::ptrdiff_t>(position); };
@@ -147,11 +147,11 @@ std::string ranges(std::vector<std::int64_t> numbers) {
   std::sort(numbers.begin(), numbers.end());
   numbers.erase(std::unique(numbers.begin(), numbers.end()), numbers.end());
   std::vector<std::string> parts;
-  std::size_t told = 0;  // of the numbers, by all parts but the last one that a long list shows
+  std::size_t told = 0;  // numbers in all parts except the last one that a long list shows
   for (std::size_t i = 0; i < numbers.size();) {
     std::size_t j = i;
     while (j + 1 < numbers.size() && numbers[j + 1] == numbers[j] + 1) ++j;
-    if (j == i + 1) j = i;  // two in a row are no range
+    if (j == i + 1) j = i;  // two consecutive numbers are no range
     parts.push_back(std::to_string(numbers[i]) + (j > i ? " to " + std::to_string(numbers[j]) : ""));
     i = j + 1;
     if (parts.size() < kMost) told = i;
@@ -196,7 +196,7 @@ std::string Table::text(const Style& style, std::string_view indent) const {
     for (const auto& row : rows_) widest = std::max(widest, width(row[column]));
     widths.push_back(widest);
   }
-  constexpr std::size_t kLeastWrapped = 20;  // columns: what is narrower cannot be read
+  constexpr std::size_t kLeastWrapped = 20;  // columns; narrower text is unreadable
   std::size_t before_last = indent.size() + 2 * (head_.size() - 1);
   for (std::size_t column = 0; column + 1 < head_.size(); ++column) before_last += widths[column];
   const bool wraps = !right_.back() && style.columns >= before_last + kLeastWrapped;

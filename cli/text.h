@@ -1,4 +1,4 @@
-// Numbers, tables and colours as a person reads them.
+// Numbers, tables and colours as text for people.
 #pragma once
 
 #include <cstdint>
@@ -20,18 +20,18 @@ using model::rounded_bytes;
 [[nodiscard]] std::string percent(double share, int digits);
 /// "5.2 ms".
 [[nodiscard]] std::string duration(std::int64_t ns);
-/// Characters on the screen: UTF-8 code points, without what sets a colour.
+/// Number of characters on the screen: UTF-8 code points, without colour sequences.
 [[nodiscard]] std::size_t width(std::string_view text);
-/// At most `longest` bytes, with "…" in place of what was cut off.
+/// At most `longest` bytes, with "…" in place of the rest.
 [[nodiscard]] std::string cut(std::string_view text, std::size_t longest);
-/// Of a kernel's name, which templates make long.
+/// The maximum length of a kernel's name, which templates can make long.
 inline constexpr std::size_t kKernelName = 88;
-/// "e7/ce7ijykp….py": a file's folder and name; of a name that is a hash, as generated code has it, its beginning.
+/// "e7/ce7ijykp….py": the folder and name of a file. Names that are hashes, as in generated code, are shortened.
 [[nodiscard]] std::string shown_path(std::string_view path);
 /// Padded with spaces to at least `columns` characters.
 [[nodiscard]] std::string left(std::string_view text, std::size_t columns);
 [[nodiscard]] std::string right(std::string_view text, std::size_t columns);
-/// "0 to 11", "0, 2, 5", "0 to 3, 7"; of a long list the beginning, how many more and the last.
+/// "0 to 11", "0, 2, 5", "0 to 3, 7". A long list shows its beginning, the number of omitted values and the last value.
 [[nodiscard]] std::string ranges(std::vector<std::int64_t> numbers);
 
 /// "a, b, c".
@@ -39,11 +39,11 @@ inline constexpr std::size_t kKernelName = 88;
 /// "finding 1", "findings 1, 3".
 [[nodiscard]] std::string findings_name(const std::vector<std::int64_t>& numbers);
 
-/// How text is shown: colour only on a terminal, lines as wide as that terminal, bytes as was asked.
+/// The form of text: colour only on a terminal, line width of that terminal, exact or rounded bytes.
 struct Style {
   bool colour = false;
   bool exact = false;       ///< bytes are "12,589,056 B" instead of "12.0 MiB"
-  std::size_t columns = 0;  ///< lines are folded to so many; 0: lines have any length, as into a pipe
+  std::size_t columns = 0;  ///< lines are wrapped at this width; 0: no limit, for example for a pipe
 
   [[nodiscard]] std::string bytes(Bytes bytes) const {
     return exact ? exact_bytes(bytes.value) : rounded_bytes(bytes.value);
@@ -54,24 +54,24 @@ struct Style {
   [[nodiscard]] std::string good(std::string_view text) const { return paint("32", text); }
   [[nodiscard]] std::string dim(std::string_view text) const { return paint("2", text); }
 
-  /// Of standard output: colour on a terminal if NO_COLOR is not set; lines as wide as the terminal, 80 columns at
-  /// least and 120 at most.
+  /// The style of standard output: colour on a terminal if NO_COLOR is not set; the line width of the terminal, at
+  /// least 80 and at most 120 columns.
   static Style of_stdout(bool exact = false);
 
  private:
   [[nodiscard]] std::string paint(std::string_view code, std::string_view text) const;
 };
 
-/// The text in pieces of at most `columns` characters, cut at spaces where there are any. `columns` is not 0.
+/// The text in pieces of at most `columns` characters, split at spaces if there are any. `columns` must not be 0.
 [[nodiscard]] std::vector<std::string> wrapped(std::string_view text, std::size_t columns);
-/// Lines that are longer than the style's columns go on in the next line, below where their text begins.
+/// Wraps lines that are longer than the style's columns. Continuations are indented to the begin of the line's text.
 [[nodiscard]] std::string folded(std::string_view text, const Style& style);
 
-/// A line of a finding.
+/// A line of a finding, with a label.
 [[nodiscard]] std::string labelled(std::string_view label, std::string_view text, const Style& style);
 
-/// Lines of cells; columns are as wide as their widest cell, two spaces apart. A column whose cells are numbers should
-/// be marked right-aligned. Where the lines are too long for the style, the last column is wrapped.
+/// Lines of cells. Columns are as wide as their widest cell and two spaces apart. Columns with numbers should be marked
+/// as right-aligned. If the lines are too long for the style, the last column is wrapped.
 class Table {
  public:
   explicit Table(std::vector<std::string> head, std::vector<bool> right_aligned);

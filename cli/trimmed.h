@@ -1,4 +1,4 @@
-// What `trim --json` says: the trace that was written.
+// The result of `trim --json`: the trace that was written.
 #pragma once
 
 #include <cstdint>

@@ -50,7 +50,7 @@ Expected<std::vector<ReadWrapper>> parsed(const std::string& python, const std::
   try {
     for (const Json& file : Json::parse(output)) wrappers.push_back(wrapper_of(file));
     if (wrappers.size() == files) return wrappers;
-  } catch (const Json::exception&) {  // said below
+  } catch (const Json::exception&) {  // reported below
   }
   return Error{ErrorCode::kCannotRecord, python +
                                              " answered something else than what was asked: name a Python of 3.8 "
@@ -70,7 +70,7 @@ Expected<std::vector<ReadWrapper>> undeleted_names(const std::string& python, co
   if (folder.path().empty() || !file) {
     return Error{ErrorCode::kCannotRecord, "no file can be written among the temporary ones: set TMPDIR to another."};
   }
-  // Isolated, without site: neither the folder nor the user's packages have a say in what is imported.
+  // Isolated and without site: neither the folder nor the user's packages influence the imports.
   const std::optional<std::string> output =
       output_of(python, {"-I", "-S", (data_folder() / "undeleted_names.py").string(), request});
   if (!output) {
