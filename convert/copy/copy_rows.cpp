@@ -7,7 +7,7 @@
 namespace dcmt::convert {
 namespace {
 
-constexpr std::size_t kRowsBetweenLooks = 1 << 14;  // at the watch
+constexpr std::size_t kRowsBetweenLooks = 1 << 14;  // between checks of the watch
 
 Expected<std::vector<StoredColumn>> stored_columns(Database& source, Database& copy, const std::string& table) {
   std::vector<StoredColumn> columns;

@@ -1,4 +1,4 @@
-// The rows of one table, from one trace to another.
+// Copies the rows of one table from one trace to another.
 #pragma once
 
 #include <functional>
@@ -10,25 +10,25 @@
 
 namespace dcmt::convert {
 
-/// A column that both traces have and that is stored, not generated; an older trace lacks some.
+/// A column that both traces have and that is stored, not generated. Older traces lack some columns.
 struct StoredColumn {
   std::string name;
   bool is_text = false;
 };
 
-/// Which rows are copied, and what becomes of their values.
+/// The rows to copy, and the changes to their values.
 struct RowCopy {
-  std::string where = "true";  ///< of the source
-  /// Binds what `where` asks for.
+  std::string where = "true";  ///< a condition on the source's rows
+  /// Binds the parameters of `where`.
   std::function<void(Statement& rows)> bind = [](Statement& /*rows*/) {};
-  /// The text that the copy gets for a text, valid until the row is written.
+  /// The copy's text for a text of the source. It must be valid until the row is written.
   std::function<std::string_view(std::string_view text)> text = [](std::string_view same) { return same; };
-  /// The number that it gets for a number.
+  /// The copy's number for a number of the source.
   std::function<std::int64_t(const StoredColumn& column, std::int64_t number)> number =
       [](const StoredColumn& /*column*/, std::int64_t same) { return same; };
 };
 
-/// Does nothing for a table that the source lacks. Fails with kStopped as `watch` says.
+/// Does nothing for a table that the source lacks. Fails with kStopped if `watch` stops it.
 Status copy_rows(Database& source, Database& copy, const std::string& table, const RowCopy& how,
                  const analyzer::Watch& watch);
 

@@ -11,7 +11,7 @@ using analyzer::Block;
 using analyzer::StreamWait;
 using analyzer::TraceData;
 
-constexpr std::size_t kEventsBetweenLooks = 1 << 14;  // at the watch
+constexpr std::size_t kEventsBetweenLooks = 1 << 14;  // between checks of the watch
 
 }  // namespace
 

@@ -1,4 +1,4 @@
-// What happened to the blocks of a trace, one after the other, without a list of all of it.
+// The events of a trace's blocks in order, without a list of all of them.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@ namespace dcmt::convert {
 enum class BlockEventKind : std::uint8_t {
   kBirth,
   kFree,
-  kDone,  ///< the streams that a freed block waited for are through with it
+  kDone,  ///< the streams that a freed block waited for are done with it
 };
 
 struct BlockEvent {
@@ -21,14 +21,14 @@ struct BlockEvent {
   Sequence seq;
   TimeNs ns;
   const analyzer::Block* block = nullptr;
-  bool waits = false;  ///< of a free: other streams still use the block
+  bool waits = false;  ///< for a free: other streams still use the block
 };
 
-/// Calls `visit` for every event of every device in order. Stops with its error, or as `watch` says.
+/// Calls `visit` for every event of every device in order. Stops with an error of `visit`, or if `watch` stops it.
 Status for_each_block_event(const analyzer::TraceData& data, const analyzer::Watch& watch,
                             const std::function<Status(const BlockEvent&)>& visit);
 
-/// Times of sequences that are asked for in ascending order: of births, frees and of intervals without rows.
+/// Finds the times of sequences: births, frees, and intervals without rows. Must be asked in ascending order.
 class EventTimes {
  public:
   explicit EventTimes(const analyzer::TraceData& data);

@@ -1,4 +1,4 @@
-// What is said of a block in every format: where it was allocated, in what, and who holds it.
+// The facts about a block that every format has: where it was allocated, in which step and phase, and who holds it.
 #pragma once
 
 #include <optional>
@@ -11,17 +11,17 @@
 
 namespace dcmt::convert {
 
-/// Belongs to one TraceData, which must outlive it.
+/// Belongs to one TraceData, which must outlive this object.
 class BlockFacts {
  public:
   explicit BlockFacts(const analyzer::TraceData& data);
 
-  /// Of its birth.
+  /// The step of its birth.
   [[nodiscard]] std::optional<std::int64_t> step(const analyzer::Block& block) const;
   [[nodiscard]] std::string_view phase(const analyzer::Block& block) const;
   [[nodiscard]] std::string_view operator_name(const analyzer::Block& block) const;
   [[nodiscard]] std::string site(const analyzer::Block& block) const;
-  /// "main: losses", as a scan of the memory or a census found it; empty: not known.
+  /// "main: losses", as a scan of the memory or a census found it; empty: unknown.
   [[nodiscard]] std::string holder(const analyzer::Block& block) const;
 
   [[nodiscard]] const std::vector<analyzer::Step>& steps() const { return steps_; }
@@ -31,7 +31,7 @@ class BlockFacts {
   std::vector<analyzer::Step> steps_;
   analyzer::PhaseIndex phases_;
   analyzer::HolderNames holders_;
-  bool read_;  ///< some scan read holders
+  bool read_;  ///< true if some scan read holders
 };
 
 }  // namespace dcmt::convert

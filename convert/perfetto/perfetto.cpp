@@ -17,10 +17,10 @@ namespace {
 using analyzer::Block;
 using analyzer::TraceData;
 
-// Rows of the display: Perfetto shows what a thread has on one.
+// Rows of the display: Perfetto shows one row per thread.
 constexpr int kSteps = 1, kPhases = 2;
 
-/// Texts of a trace are printable, so quotes and backslashes are all that JSON minds.
+/// Texts of a trace are printable, so JSON needs only quotes and backslashes escaped.
 std::string quoted(std::string_view text) {
   std::string json = "\"";
   for (const char c : text) {
@@ -62,7 +62,7 @@ class Writer {
   void name(std::string_view what, int thread, const std::string& text) {
     begin("M") << R"(,"tid":)" << thread << R"(,"name":")" << what << R"(","args":{"name":)" << quoted(text) << "}}";
   }
-  /// Microseconds with their three decimals, since a double would lose them.
+  /// Microseconds with three decimals; a double would lose them.
   [[nodiscard]] static std::string us(std::int64_t ns) {
     const std::int64_t rest = ns < 0 ? 0 : ns % 1000;
     std::string decimals = std::to_string(1000 + rest);
@@ -99,7 +99,7 @@ class Writer {
         counter(data_.text(device), "allocated", times.at(point.seq), point.bytes.value);
       });
     }
-    // Of reserved bytes a trace has what there was at the end of each interval. Traces of schema 1 have none.
+    // For reserved bytes, a trace has the value at the end of each interval. Traces of schema 1 have none.
     if (data_.device_peaks.empty()) return {};
     return each_row(database,
                     "SELECT device, to_ns, reserved_end_bytes FROM interval_curve JOIN interval ON id = interval"

@@ -1,4 +1,4 @@
-// A trace as JSON trace events, which ui.perfetto.dev and chrome://tracing open.
+// A trace as JSON trace events for ui.perfetto.dev and chrome://tracing.
 #pragma once
 
 #include <iosfwd>
@@ -10,8 +10,8 @@
 
 namespace dcmt::convert {
 
-/// Counters of allocated and reserved bytes of each device, steps and phases as slices, lifetimes of blocks as async
-/// slices. Times are microseconds since the start of the trace. Errors of `out` are for the caller to see.
+/// Writes counters of allocated and reserved bytes for each device, steps and phases as slices, and lifetimes of blocks
+/// as async slices. Times are microseconds since the start of the trace. The caller must check `out` for errors.
 Status write_perfetto(const analyzer::TraceData& data, Database& database, std::ostream& out,
                       const analyzer::Watch& watch = {});
 

@@ -1,4 +1,4 @@
-// The opcodes of Python's pickle, by the names of Lib/pickle.py.
+// The opcodes of Python's pickle, with the names of Lib/pickle.py.
 #pragma once
 
 #include <cstdint>
@@ -6,7 +6,7 @@
 
 namespace dcmt::convert::opcode {
 
-// Those of plain data.
+// Opcodes of plain data.
 inline constexpr std::uint8_t kProto = 0x80, kStop = '.', kFrame = 0x95, kMark = '(', kPop = '0', kPopMark = '1',
                               kDup = '2', kNone = 'N', kNewTrue = 0x88, kNewFalse = 0x89, kBinInt = 'J', kBinInt1 = 'K',
                               kBinInt2 = 'M', kLong1 = 0x8a, kLong4 = 0x8b, kBinFloat = 'G', kBinUnicode = 'X',
@@ -16,7 +16,7 @@ inline constexpr std::uint8_t kProto = 0x80, kStop = '.', kFrame = 0x95, kMark =
                               kEmptyDict = '}', kDict = 'd', kSetItem = 's', kSetItems = 'u', kBinGet = 'h',
                               kLongBinGet = 'j', kBinPut = 'q', kLongBinPut = 'r', kMemoize = 0x94;
 
-/// The name of an opcode that imports, calls or makes what is no plain data; empty for any other byte.
+/// The name of an opcode that imports, calls or makes anything but plain data; empty for any other byte.
 constexpr std::string_view name_of_refused(std::uint8_t code) {
   switch (code) {
     case 'c':

@@ -11,9 +11,9 @@ namespace dcmt::convert {
 namespace {
 
 constexpr std::uint8_t kOldestProtocol = 2, kNewestProtocol = 5;
-constexpr std::size_t kDeepest = 256;  ///< marks within marks: a snapshot of torch has 8
+constexpr std::size_t kDeepest = 256;  ///< nested marks: a snapshot of torch has 8
 
-// A snapshot takes about 4 bytes for each of its own. Small files may take more.
+// The memory for a snapshot is about 4 times its size. Small files may need more.
 constexpr std::size_t kMemoryPerByte = 12;
 constexpr std::size_t kMemoryAtLeast = std::size_t{16} << 20;
 
@@ -44,7 +44,7 @@ class PickleReader {
   }
 
  private:
-  static constexpr ValueId kNoneValue = 0, kFalse = 1, kTrue = 2;  // one of each is enough
+  static constexpr ValueId kNoneValue = 0, kFalse = 1, kTrue = 2;  // these values exist only once
 
   [[nodiscard]] Error bad(const std::string& what) const {
     return Error{ErrorCode::kBadInput, name_ + ": " + what +
@@ -66,7 +66,7 @@ class PickleReader {
                                            " is not plain data, and torch's snapshots are. Do not unpickle this file."};
   }
 
-  // Numbers of the pickle are little-endian. has() comes first.
+  // Numbers of the pickle are little-endian. has() must be called first.
   [[nodiscard]] bool has(std::uint64_t count) const { return count <= data_.bytes_.size() - at_; }
   std::uint8_t take8() { return static_cast<std::uint8_t>(data_.bytes_[at_++]); }
   std::uint64_t take(unsigned count) {
@@ -107,7 +107,7 @@ class PickleReader {
     return push_new(value);
   }
 
-  /// How many values lie above the latest mark. What lies below it is out of reach.
+  /// The number of values above the latest mark. Values below it are not accessible.
   [[nodiscard]] std::size_t above_mark() const { return stack_.size() - (marks_.empty() ? 0 : marks_.back()); }
   std::vector<ValueId> take_last(std::size_t count) {
     std::vector<ValueId> last(stack_.end() - static_cast<std::ptrdiff_t>(count), stack_.end());
@@ -115,7 +115,7 @@ class PickleReader {
     memory_ -= count * sizeof(ValueId);
     return last;
   }
-  /// Those above the latest mark, which goes.
+  /// Removes the latest mark, and returns the values above it.
   std::vector<ValueId> take_marked() {
     std::vector<ValueId> marked = take_last(above_mark());
     marks_.pop_back();
@@ -149,10 +149,10 @@ class PickleReader {
 
   const std::string& name_;
   PickleData data_;
-  std::size_t at_ = 0, begin_ = 0;  ///< the next byte; the opcode that is run
+  std::size_t at_ = 0, begin_ = 0;  ///< the next byte; the current opcode
   std::size_t memory_ = 0, most_memory_ = 0;
   std::vector<ValueId> stack_, memo_;
-  std::vector<std::size_t> marks_;  ///< heights of the stack
+  std::vector<std::size_t> marks_;  ///< heights of the stack at marks
   bool stopped_ = false;
 };
 
@@ -168,7 +168,7 @@ Status PickleReader::push_long(unsigned length_bytes) {
     return push_new(value);
   }
   std::uint64_t number = take(static_cast<unsigned>(length));
-  // Two's complement: the highest bit that is there says what the others are.
+  // Two's complement: the highest existing bit determines the missing ones.
   if (length > 0 && length < sizeof(number) && (number >> (8 * length - 1)) != 0)
     number |= ~std::uint64_t{0} << (8 * length);
   return push_integer(static_cast<std::int64_t>(number));
@@ -225,7 +225,7 @@ Status PickleReader::run(std::uint8_t code) {
       if (!has(8)) return cut_short();
       Value value;
       value.kind = ValueKind::kReal;
-      value.real = std::bit_cast<double>(__builtin_bswap64(take(8)));  // the one number that is big-endian
+      value.real = std::bit_cast<double>(__builtin_bswap64(take(8)));  // the only big-endian number
       return push_new(value);
     }
     case opcode::kShortBinUnicode:

@@ -1,5 +1,5 @@
-// Reads pickles of plain data (protocols 2 to 5) and runs nothing: opcodes that name, make or change Python objects of
-// other types are refused.
+// Reads pickles of plain data (protocols 2 to 5) without running anything: opcodes that name, make or change Python
+// objects of other types are refused.
 #pragma once
 
 #include <string>
@@ -9,12 +9,12 @@
 
 namespace dcmt::convert {
 
-/// Takes no more memory than a few times the pickle's size, whatever is in it. Fails with kBadInput.
-/// @param bytes  the pickle; what follows its STOP is left out, as Python does
-/// @param name   of the file, as it is printed
+/// Needs at most a few times the pickle's size of memory, whatever its contents. Fails with kBadInput.
+/// @param bytes  the pickle; bytes after its STOP are ignored, as in Python
+/// @param name   of the file, as messages print it
 Expected<PickleData> read_pickle(std::string bytes, const std::string& name);
 
-/// Whether bytes begin as a pickle of protocol 2 or later does.
+/// True if bytes begin like a pickle of protocol 2 or later.
 [[nodiscard]] bool begins_like_pickle(std::string_view bytes);
 
 }  // namespace dcmt::convert

@@ -15,7 +15,7 @@ std::string error_of(const std::string& bytes) {
   return data.ok() ? "read" : data.error().message;
 }
 
-// As Python writes it: pickle.dumps({"a": [1, -2, 2**40, True, None, 1.5], "b": (b"x", "é")}, 4).
+// Written by Python: pickle.dumps({"a": [1, -2, 2**40, True, None, 1.5], "b": (b"x", "é")}, 4).
 TEST(PickleReader, ReadsWhatPythonWrote) {
   const unsigned char written[] = {0x80, 0x04, 0x95, 0x36, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x7d, 0x94,
                                    0x28, 0x8c, 0x01, 0x61, 0x94, 0x5d, 0x94, 0x28, 0x4b, 0x01, 0x4a, 0xfe, 0xff,
@@ -97,7 +97,7 @@ TEST(PickleReader, WhatMakesNoSenseIsDamaged) {
 }
 
 TEST(PickleReader, SharedListsCostWhatTheyAre) {
-  // Each list has the one before it twice: 2^60 in all, if it were copied.
+  // Each list contains the previous one twice: 2^60 elements if copied.
   std::string body = "\x80\x04]\x94"s;
   for (char i = 0; i < 60; ++i) body += "]\x94(h"s + i + "h"s + i + "e"s;
   const auto read = read_pickle(body + ".", "x");

@@ -1,5 +1,5 @@
-// What a pickle of plain data holds: numbers, texts, lists, tuples, dictionaries. Values lie in one arena and refer to
-// each other by number, so that what is shared in the pickle is shared here, and circles cost nothing.
+// The values of a pickle of plain data: numbers, texts, lists, tuples, dictionaries. Values lie in one arena and refer
+// to each other by number, so that values shared in the pickle stay shared, and circles cost nothing.
 //
 // Thread-safety: const after reading.
 #pragma once
@@ -13,7 +13,7 @@
 
 namespace dcmt::convert {
 
-/// Number of a value in its arena.
+/// The number of a value in its arena.
 using ValueId = std::uint32_t;
 
 enum class ValueKind : std::uint8_t {
@@ -39,21 +39,21 @@ struct Value {
   std::uint64_t length = 0;  ///< kText, kBytes, kLargeInteger: bytes
 };
 
-/// A pickle that was read.
+/// The values of a pickle.
 class PickleData {
  public:
   [[nodiscard]] const Value& operator[](ValueId id) const { return values_[id]; }
   [[nodiscard]] ValueId root() const { return root_; }
-  /// Bytes of the pickle.
+  /// The size of the pickle in bytes.
   [[nodiscard]] std::size_t size() const { return bytes_.size(); }
 
   [[nodiscard]] bool is(ValueId id, ValueKind kind) const { return values_[id].kind == kind; }
   [[nodiscard]] std::optional<std::int64_t> integer(ValueId id) const;
-  /// Of a text.
+  /// The text; nullopt for other values.
   [[nodiscard]] std::optional<std::string_view> text(ValueId id) const;
-  /// Of a list or tuple; of a dictionary its keys and values in turn. Empty for anything else.
+  /// The items of a list or tuple; for a dictionary its keys and values alternately. Empty for other values.
   [[nodiscard]] std::span<const ValueId> items(ValueId id) const;
-  /// The value of a dictionary's key, the last one if the key is there twice. nullopt: no such key, or no dictionary.
+  /// The value of a dictionary's key; for a repeated key the last value. nullopt: no such key, or not a dictionary.
   [[nodiscard]] std::optional<ValueId> find(ValueId dict, std::string_view key) const;
 
  private:

@@ -33,7 +33,7 @@ void PickleWriter::integer(std::int64_t value) {
 }
 
 void PickleWriter::text_once(std::string_view text) {
-  // The shortest form that holds it, as Python chooses: memory_viz reads these two only.
+  // The shortest form, like Python: memory_viz can read only these two.
   if (text.size() <= std::numeric_limits<std::uint8_t>::max()) {
     byte(opcode::kShortBinUnicode);
     number(text.size(), 1);

@@ -1,4 +1,4 @@
-// Writes pickles of plain data (protocol 4) as they come, so that a large one is never in memory.
+// Writes pickles of plain data (protocol 4) piece by piece, so that a large one is never in memory.
 #pragma once
 
 #include <cstdint>
@@ -9,33 +9,33 @@
 
 namespace dcmt::convert {
 
-/// Values are written in the order of Python's source: `list(); item(); integer(1); item_end(); …`. The caller keeps
-/// that order; nothing is checked. Errors of the stream are for the caller to see.
+/// Values are written in the order of Python's source: `list(); item(); integer(1); item_end(); …`. The order is not
+/// checked. The caller must check the stream for errors.
 class PickleWriter {
  public:
   explicit PickleWriter(std::ostream& out);
 
   void integer(std::int64_t number);
-  /// Written once, and referred to from then on: for keys and texts that come again. Each stays in memory.
+  /// Writes the text once, then refers to it: for keys and repeated texts. Each text stays in memory.
   void text(std::string_view text);
-  /// Written each time.
+  /// Writes the text each time.
   void text_once(std::string_view text);
   void boolean(bool value);
 
   void begin_list();
-  /// After each value of a list.
+  /// To be called after each value of a list.
   void append();
   void begin_dict();
-  /// Its value follows.
+  /// To be called before each value of a dictionary.
   void key(std::string_view name) { text(name); }
   void end_dict();
   void pair(std::int64_t first, std::int64_t second);
 
-  /// Remembers the value that was written last; refer() writes it again.
+  /// Stores the last value for refer(), which writes it again.
   std::uint32_t remember();
   void refer(std::uint32_t number);
 
-  /// Nothing may follow.
+  /// The last call.
   void end();
 
  private:

@@ -10,9 +10,9 @@
 namespace dcmt::convert {
 namespace {
 
-/// What analyses go by, and what says nothing of anybody's program. docs/convert.md has this list.
+/// Words that analyses depend on, and that reveal nothing about a program. docs/convert.md has this list.
 constexpr std::string_view kPublicWords[] = {
-    // files: whose code it is
+    // files: their origin
     "lib",
     "python3",
     "site",
@@ -77,7 +77,7 @@ constexpr std::string_view kPublicWords[] = {
     "BFloat16",
     "c10",
     "Tensor",
-    // who gathers
+    // mechanisms that gather
     "FSDP2",
     "DeepSpeed",
     "ZeRO",
@@ -169,20 +169,20 @@ constexpr std::string_view kWordsOfTraces[] = {"all",
 
 bool one_of(std::string_view text, const auto& list) { return std::ranges::find(list, text) != std::end(list); }
 
-/// Letters of other scripts are bytes above 127.
+/// Bytes above 127 are letters of other scripts.
 bool in_word(char c) {
   return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || static_cast<unsigned char>(c) > 127;
 }
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_number(std::string_view word) { return std::ranges::all_of(word, is_digit); }
 
-/// "aten::mm", "aten::empty.memory_format", and the schema that begins with such a name.
+/// "aten::mm", "aten::empty.memory_format", and schemas that begin with such a name.
 bool is_public_operator(std::string_view text) {
   const std::size_t colons = text.find("::");
   return colons != std::string_view::npos && one_of(text.substr(0, colons), kPublicNamespaces);
 }
 
-/// "AddmmBackward0": those of torch end with a digit, those of a program with "Backward".
+/// "AddmmBackward0": nodes of torch end with a digit, those of a program with "Backward".
 bool is_public_node(std::string_view word) {
   const std::size_t digits = word.find_last_not_of("0123456789");
   return digits != std::string_view::npos && digits + 1 < word.size() &&
@@ -202,7 +202,7 @@ std::string Names::replaced(std::string_view text) { return text.empty() ? std::
 std::string Names::without_names(std::string_view text) {
   if (one_of(text, kPublicTexts) || is_public_operator(text)) return std::string(text);
   std::string result;
-  bool after_word = false;  // the word before this one was no number
+  bool after_word = false;  // the previous word was not a number
   bool after_public_node = false;
   for (std::size_t at = 0; at < text.size();) {
     if (!in_word(text[at])) {
@@ -213,7 +213,7 @@ std::string Names::without_names(std::string_view text) {
     while (end < text.size() && in_word(text[end])) ++end;
     const std::string_view word = text.substr(at, end - at);
     if (is_number(word)) {
-      // An index, a line, a module's number; parts of addresses and of versions are not.
+      // Indexes, line numbers and numbers of modules stay; parts of addresses and versions do not.
       const char before = at == 0 ? ' ' : text[at - 1];
       const bool counts = before == '[' || before == ':' || before == '#' || (before == '.' && after_word);
       const bool goes_on = end < text.size() && text[end] == '.' && end + 1 < text.size() && is_digit(text[end + 1]);

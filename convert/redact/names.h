@@ -1,5 +1,4 @@
-// Names without what they say: each identifier becomes `name_N`, the same one wherever it stands; words of torch,
-// Python and this tool stay.
+// Replaces names: each identifier becomes `name_N`, the same one everywhere. Words of torch, Python and this tool stay.
 #pragma once
 
 #include <cstdint>
@@ -12,9 +11,9 @@ namespace dcmt::convert {
 /// Thread-safety: none.
 class Names {
  public:
-  /// A path, a name, a holder's path: word by word, with the punctuation between them.
+  /// Replaces a path, a name or a holder's path word by word, and keeps the punctuation.
   [[nodiscard]] std::string without_names(std::string_view text);
-  /// A line of somebody's source, of which nothing stays.
+  /// Replaces a whole line of source code.
   [[nodiscard]] std::string replaced(std::string_view text);
 
  private:
@@ -23,7 +22,7 @@ class Names {
   std::unordered_map<std::string, std::string> names_;
 };
 
-/// Whether `text` is a word of a trace's own: a kind, a flag, a reason. Texts with commas are lists of such.
+/// True if `text` is a word that traces define: a kind, a flag, a reason. Texts with commas are lists of such words.
 [[nodiscard]] bool is_word_of_traces(std::string_view text);
 
 }  // namespace dcmt::convert

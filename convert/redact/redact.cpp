@@ -19,14 +19,14 @@
 namespace dcmt::convert {
 namespace {
 
-// Files that were copied (table source) are not among them.
+// Copied files (table source) are left out.
 constexpr const char* kTables[] = {
     "thread",     "frame",     "stack",          "operator",     "block",  "storage",   "tensor",         "mark",
     "launches",   "sample",    "edge",           "source_line",  "loss",   "interval",  "interval_curve", "key_sum",
     "oom",        "parameter", "operator_alias", "scan",         "owner",  "container", "held",           "held_in",
     "diagnostic", "resident",  "mapped",         "array_holder", "segment"};
 
-// Texts of somebody's source, by the columns that name them.
+// Queries for texts of source code, by the columns that refer to them.
 constexpr const char* kSourceLines[] = {"SELECT assignment FROM edge WHERE assignment IS NOT NULL",
                                         "SELECT model_text FROM edge WHERE model_text IS NOT NULL",
                                         "SELECT model_text FROM source_line WHERE model_text IS NOT NULL",
@@ -39,7 +39,7 @@ constexpr std::string_view kNumbersOfMeta[] = {
 constexpr std::string_view kWordsOfMeta[] = {"recording", "finished",  "recovered", "lifetimes",
                                              "full",      "operators", "snapshot"};
 
-/// "2.11.0" of "2.11.0+cu130", which may say more.
+/// "2.11.0" of "2.11.0+cu130": the suffix may reveal more.
 std::string_view version_of(std::string_view text) {
   return text.substr(0, std::min(text.find_first_not_of("0123456789."), text.size()));
 }
@@ -54,7 +54,7 @@ bool is_exit(std::string_view text) {
          text.find_first_not_of("0123456789", space + 1) == std::string_view::npos;
 }
 
-/// A pattern that matches this text alone.
+/// A pattern that matches only this text.
 std::string pattern_of(std::string_view text) {
   std::string pattern;
   for (const char c : text) {
@@ -123,7 +123,7 @@ class Redaction {
     for (const char* sql : kSourceLines) {
       DCMT_RETURN_IF_ERROR(each_row(source_, sql, [&](const Statement& row) { lines.insert(row.integer(0)); }));
     }
-    // What a diagnostic says may name anything; its code is a word of ours.
+    // The text of a diagnostic may name anything; its code is a word of this tool.
     std::unordered_map<std::int64_t, std::string> diagnostics;
     DCMT_RETURN_IF_ERROR(each_row(source_, "SELECT text, code FROM diagnostic", [&](const Statement& row) {
       const std::string_view code = is_word_of_traces(row.text(1)) ? row.text(1) : std::string_view("other");
@@ -145,8 +145,8 @@ class Redaction {
     }
   }
 
-  /// The rows name files, functions and operators. The copy's name each frame and operator that they are about, as it
-  /// is called there.
+  /// The rows name files, functions and operators. The copy's rows name each matching frame and operator, with the
+  /// names of the copy.
   Status copy_origins() {
     std::vector<analyzer::OriginRow> rows;
     const std::string key = meta::kOrigins;
@@ -183,7 +183,7 @@ class Redaction {
   Status copy_table(const std::string& table) {
     const RowCopy how{
         .text = [](std::string_view text) { return is_word_of_traces(text) ? text : std::string_view("other"); },
-        // A number, whatever the file has there: texts of other columns are no names of ours.
+        // A number, even if the file has a text: texts of other columns are no names of the string table.
         .number = [](const StoredColumn& column, std::int64_t number) { return column.name == "tid" ? 0 : number; }};
     return copy_rows(source_, copy_, table, how, watch_);
   }

@@ -1,5 +1,5 @@
-// The origins of gathers that dc-memtrace names itself: those of collector/recorder/operators.toml, which the build
-// reads. Other origins are words of somebody's own table.
+// The origins of gathers that dc-memtrace itself defines: those of collector/recorder/operators.toml, which the build
+// reads. Other origins come from a user's own table.
 #pragma once
 
 #include <string_view>

@@ -18,7 +18,7 @@ class History {
     for (std::size_t i = 0; i < device_.history.size(); ++i) take(device_.history[i], static_cast<std::int64_t>(i));
     for (const SnapshotBlock& block : device_.blocks) compare(block);
     for (const auto& [address, state] : at_) {
-      // Blocks that wait for a stream may be through with it when segments are listed.
+      // A block that waits for a stream may be free by the time segments are listed.
       if (state.block != kNone && !state.confirmed && lives_.blocks[state.block].freed == kNever)
         ++lives_.contradictions;
     }
@@ -27,7 +27,7 @@ class History {
       ++lives_.from_before;
       lives_.bytes_from_before += block.bytes;
     }
-    // Those that had been given back come first, so that they never count together with the others.
+    // Blocks that had been freed come first, so that they never count together with the others.
     std::ranges::stable_sort(lives_.blocks, {},
                              [](const BlockLife& block) { return std::pair(block.born, block.freed != kBefore); });
     return std::move(lives_);
@@ -36,8 +36,8 @@ class History {
  private:
   static constexpr std::size_t kNone = static_cast<std::size_t>(-1);
   struct State {
-    std::size_t block = kNone;  ///< that lives there, or waits for a stream
-    bool confirmed = false;     ///< it is there when the snapshot is made
+    std::size_t block = kNone;  ///< the block that lives there or waits for a stream
+    bool confirmed = false;     ///< the block exists when the snapshot is made
   };
 
   std::size_t add(const BlockLife& block) {
@@ -67,7 +67,7 @@ class History {
       return;
     }
     if (state.block == kNone && !first_sight) {
-      ++lives_.contradictions;  // its birth is not in the history, and what it is to be counted from is not known
+      ++lives_.contradictions;  // its birth is not in the history, so it is unknown from where to count it
       return;
     }
     if (state.block == kNone) state.block = add(life_of(entry, kBefore));
@@ -78,13 +78,13 @@ class History {
       block.free_frames = entry.frames;
       return;
     }
-    // Where requests are recorded, one that is not there came before the history.
+    // If requests are recorded, a missing one came before the history.
     if (block.freed == kNever) block.freed = first_sight && requests_ ? kBefore : at;
     block.done = at;
     state.block = kNone;
   }
 
-  /// Something else lives at its address.
+  /// Ends a block because another one lives at its address.
   void end(BlockLife& block, std::int64_t at) {
     ++lives_.contradictions;
     if (block.freed == kNever) block.freed = at;

@@ -13,7 +13,7 @@
 namespace dcmt::convert {
 namespace {
 
-// A shared entry costs two bytes of the pickle and is read each time it stands somewhere, so its keys are few.
+// A shared entry costs two bytes of the pickle, but is read at each of its places, so its number of keys is limited.
 constexpr std::size_t kMostKeys = 64;
 constexpr std::int64_t kLatestUs = kLargest / 1000;
 constexpr std::int64_t kMostLines = std::int64_t{1} << 31;
@@ -61,14 +61,14 @@ class Reader {
     return Error{ErrorCode::kBadInput, name_ + ": no memory snapshot that torch made: " + what + "."};
   }
 
-  /// A dictionary that is worth to be looked into: each counts once for each time it stands somewhere.
+  /// Checks a dictionary before it is read. A shared one counts at each of its places.
   Status look_into(ValueId dict) {
     if (!data().is(dict, ValueKind::kDict)) return senseless("a list of dictionaries has something else");
     if (data().items(dict).size() > 2 * kMostKeys) return senseless("an entry has too many keys");
     if (++looked_into_ > data().size()) return senseless("its entries are shared again and again");
     return {};
   }
-  /// An integer from 0 to `largest`; `otherwise` without the key or with None.
+  /// An integer from 0 to `largest`; `otherwise` if the key is missing or None.
   Expected<std::int64_t> number(ValueId dict, std::string_view key, std::int64_t largest, std::int64_t otherwise = 0) {
     const std::optional<ValueId> value = data().find(dict, key);
     if (!value || data().is(*value, ValueKind::kNone)) return otherwise;
@@ -77,7 +77,7 @@ class Reader {
       return senseless("'" + std::string(key) + "' has no sensible value");
     return *number;
   }
-  /// Any 64 bits: addresses and handles of streams.
+  /// Any 64-bit value: addresses and handles of streams.
   Expected<std::int64_t> handle(ValueId dict, std::string_view key) {
     const std::optional<ValueId> value = data().find(dict, key);
     if (!value || data().is(*value, ValueKind::kNone)) return 0;
@@ -96,7 +96,7 @@ class Reader {
     }
     return &snapshot_.devices[static_cast<std::size_t>(number)];
   }
-  /// What torch writes of sizes adds up to what a trace may have.
+  /// Checks that the sum of sizes does not exceed what a trace may contain.
   Status count(std::int64_t bytes) {
     bytes_ += bytes;
     return bytes_ > kLargest ? Status(senseless("its sizes add up to too much")) : Status();
@@ -125,7 +125,7 @@ class Reader {
     if (!action || !data().text(*action)) return senseless("an entry of its history has no action");
     entry.action = action_of(*data().text(*action));
     DCMT_ASSIGN_OR_RETURN(entry.address, handle(id, entry.action == Action::kOutOfMemory ? "device_free" : "addr"));
-    // A program can ask for any number of bytes, and does not get them.
+    // A program can request any number of bytes, and not get them.
     const std::int64_t largest = entry.action == Action::kOutOfMemory ? kLargest : kLargestCount;
     DCMT_ASSIGN_OR_RETURN(entry.size, number(id, "size", largest));
     if (entry.action == Action::kAlloc || entry.action == Action::kFreeRequested ||
@@ -154,7 +154,7 @@ class Reader {
     for (const ValueId each : data().items(*blocks)) {
       DCMT_RETURN_IF_ERROR(look_into(each));
       SnapshotBlock block;
-      // Blocks lie side by side; torch before 2.1 does not write where.
+      // Blocks lie side by side. torch before 2.1 does not write their addresses.
       if (const auto at = data().find(each, "address"); at && data().integer(*at)) address = *data().integer(*at);
       block.address = address;
       DCMT_ASSIGN_OR_RETURN(block.rounded, number(each, "size", kLargestCount));

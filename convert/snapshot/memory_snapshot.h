@@ -1,4 +1,4 @@
-// What a memory snapshot of torch says (torch.cuda.memory._snapshot), read from its pickle and checked.
+// The contents of a memory snapshot of torch (torch.cuda.memory._snapshot), read from its pickle and checked.
 #pragma once
 
 #include <cstdint>
@@ -19,18 +19,18 @@ enum class Action : std::uint8_t {
   kSegmentAlloc,
   kSegmentFree,
   kSegmentMap,    ///< a part of an expandable segment
-  kSegmentUnmap,  ///< the same
+  kSegmentUnmap,  ///< a part of an expandable segment
   kOutOfMemory,
   kOther,
 };
 
-/// One entry of a device's history. Addresses are numbers, sizes bytes as requested.
+/// One entry of a device's history. Addresses are numbers; sizes are bytes as requested.
 struct Entry {
   Action action = Action::kOther;
-  std::int64_t address = 0;  ///< of an out-of-memory error: bytes that the device had left
+  std::int64_t address = 0;  ///< for an out-of-memory error: bytes that the device had left
   std::int64_t size = 0;
-  std::int64_t stream = 0;   ///< CUDA's handle, 0: the default stream
-  std::int64_t time_us = 0;  ///< wall clock; 0: not known
+  std::int64_t stream = 0;   ///< CUDA's handle; 0: the default stream
+  std::int64_t time_us = 0;  ///< wall clock; 0: unknown
   std::optional<ValueId> frames;
 };
 
@@ -40,13 +40,13 @@ enum class BlockState : std::uint8_t { kAllocated, kPendingFree };
 struct SnapshotBlock {
   std::int64_t address = 0;
   std::int64_t bytes = 0;    ///< requested
-  std::int64_t rounded = 0;  ///< what the allocator took for it
+  std::int64_t rounded = 0;  ///< bytes that the allocator used for it
   BlockState state = BlockState::kAllocated;
   std::int64_t stream = 0;
   std::optional<ValueId> frames;
 };
 
-/// A segment that is there when the snapshot is made; of an expandable one a part that is mapped.
+/// A segment that exists when the snapshot is made; for an expandable one, a mapped part.
 struct SnapshotSegment {
   std::int64_t address = 0;
   std::int64_t bytes = 0;
@@ -54,16 +54,16 @@ struct SnapshotSegment {
   bool expandable = false;
 };
 
-/// What the snapshot has of one device.
+/// The contents of the snapshot for one device.
 struct SnapshotDevice {
-  std::vector<Entry> history;  ///< in order; the ring buffer may have dropped what came before
+  std::vector<Entry> history;  ///< in order; the ring buffer may have dropped older entries
   std::vector<SnapshotBlock> blocks;
   std::vector<SnapshotSegment> segments;
-  std::int64_t reserved = 0;  ///< bytes of the segments
+  std::int64_t reserved = 0;  ///< sum of the segments
   [[nodiscard]] bool used() const { return !history.empty() || !segments.empty(); }
 };
 
-/// A range of the program, by RecordFunction.
+/// A range of the program, recorded by RecordFunction.
 struct Annotation {
   std::string_view name;
   bool start = false;
@@ -76,22 +76,22 @@ struct SnapshotFrame {
 };
 
 struct MemorySnapshot {
-  PickleData data;  ///< the others point into it
+  PickleData data;  ///< the other members point into it
   std::vector<SnapshotDevice> devices;
   std::vector<Annotation> annotations;
 
-  /// Innermost first. Frames of C++ are left out where there is one of Python.
+  /// Innermost first. C++ frames are left out if there are Python frames.
   [[nodiscard]] std::vector<SnapshotFrame> frames(ValueId frames) const;
 };
 
-/// Fails with kBadInput if the pickle has no snapshot, or one that makes no sense.
-/// @param name  of the file, as it is printed
+/// Fails with kBadInput if the pickle contains no snapshot, or an invalid one.
+/// @param name  of the file, as messages print it
 Expected<MemorySnapshot> snapshot_of(PickleData data, const std::string& name);
 
-/// Reads the file, too.
+/// Reads the file and then the snapshot.
 Expected<MemorySnapshot> read_snapshot(const std::string& path);
 
-/// Whether a file begins as a pickle does; false if it cannot be read.
+/// True if a file begins like a pickle; false if it cannot be read.
 [[nodiscard]] bool is_pickle(const std::string& path);
 
 }  // namespace dcmt::convert

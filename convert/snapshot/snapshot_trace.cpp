@@ -19,7 +19,7 @@
 namespace dcmt::convert {
 namespace {
 
-constexpr std::size_t kRowsBetweenLooks = 4096;  // at the watch
+constexpr std::size_t kRowsBetweenLooks = 4096;  // between checks of the watch
 constexpr std::string_view kProfilerStep = "ProfilerStep#";
 
 std::string grouped(std::int64_t number) {
@@ -30,7 +30,7 @@ std::string grouped(std::int64_t number) {
   return text;
 }
 
-/// Allocated, active and reserved bytes of a device as its history goes on.
+/// Counts allocated, active or reserved bytes along a device's history.
 struct Level {
   std::int64_t now = 0, peak = 0;
   Moment peak_at;
@@ -64,8 +64,8 @@ class Writer {
   struct Device {
     DeviceLives lives;
     SegmentHistory segments;
-    std::vector<Moment> births_before, frees_before;  ///< of the blocks from before the history, in their order
-    std::vector<Moment> entries;                      ///< of its history
+    std::vector<Moment> births_before, frees_before;  ///< of blocks from before the history, in order
+    std::vector<Moment> entries;                      ///< of the entries of the history
   };
 
   Moment next(std::int64_t time_us) {
@@ -73,7 +73,7 @@ class Writer {
     return {++now_.seq, now_.ns};
   }
 
-  /// One order for all devices: what was there before, then entries and annotations by their times.
+  /// Orders all devices together: blocks from before first, then entries and annotations by time.
   void order_entries() {
     devices_.resize(snapshot_.devices.size());
     now_.ns = 1000 * std::max<std::int64_t>(1, earliest_us());
@@ -105,7 +105,7 @@ class Writer {
       ++at[*first];
     }
     while (annotation_moments_.size() < snapshot_.annotations.size()) annotation_moments_.push_back(next(0));
-    end_ = next(0);  // the snapshot is made
+    end_ = next(0);  // when the snapshot is made
   }
 
   [[nodiscard]] std::int64_t earliest_us() const {
@@ -158,7 +158,7 @@ class Writer {
       if (block.born == kBefore) {
         row.span.from = device.births_before[i];
       } else if (static_cast<std::size_t>(block.born) == device.entries.size()) {
-        // After the last entry; each needs a sequence of its own.
+        // After the last entry. Each block needs a sequence of its own.
         row.span.from = {end_.seq + ++late_births + late_, end_.ns};
       } else {
         row.span.from = moment(device, block.born);
@@ -169,7 +169,7 @@ class Writer {
         row.span.to = block.freed == kBefore ? device.frees_before[i] : moment(device, block.freed);
         if (static_cast<std::size_t>(block.freed) == device.entries.size()) row.span.to = row.span.from;
         DCMT_ASSIGN_OR_RETURN(row.free.stack, stack_of(block.free_frames));
-        // As a rule the next entry is the end of what was asked for: nothing waited.
+        // Usually the next entry is the end of the requested free: then nothing waited.
         row.waits = block.done != block.freed && block.done != block.freed + 1;
         if (row.waits && block.done != kNever) row.done = moment(device, block.done);
       }
@@ -187,7 +187,7 @@ class Writer {
     return say_of(number);
   }
 
-  /// What the history and the end say of the device's segments.
+  /// Reads the device's segments from the history and the end.
   void read_segments(std::size_t number) {
     const SnapshotDevice& said = snapshot_.devices[number];
     Device& device = devices_[number];
@@ -225,7 +225,7 @@ class Writer {
       changes.emplace_back(row.span.from.seq, row.bytes);
       if (row.span.to.set()) changes.emplace_back(row.span.to.seq, -row.bytes);
     }
-    std::ranges::sort(changes);  // of one sequence, what goes comes first
+    std::ranges::sort(changes);  // at one sequence, decreases come first
     Level& level = reserved_.emplace_back();
     for (const auto& [seq, bytes] : changes) level.add(bytes, {seq, 0});
     return {};
@@ -293,7 +293,7 @@ class Writer {
     return {};
   }
 
-  /// Ranges of the program are phases, those of torch's profiler steps.
+  /// Ranges of the program become phases; ranges of torch's profiler steps become steps.
   Status write_annotations() {
     std::map<std::string_view, std::vector<std::size_t>> open;
     for (std::size_t i = 0; i < snapshot_.annotations.size(); ++i) {
@@ -401,7 +401,7 @@ class Writer {
   std::vector<Device> devices_;
   std::vector<Moment> annotation_moments_;
   Moment now_, begin_, end_;
-  std::int64_t late_ = 0;  ///< blocks that were born after the history
+  std::int64_t late_ = 0;  ///< number of blocks that were born after the history
   std::vector<Level> active_, reserved_;
   std::unordered_map<ValueId, RowId> stacks_;
   std::unordered_map<std::int64_t, std::int64_t> streams_;

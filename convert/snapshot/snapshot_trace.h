@@ -1,4 +1,4 @@
-// A memory snapshot of torch as a trace, so that everything that reads traces reads it.
+// Converts a memory snapshot of torch to a trace, so that everything that reads traces can read it.
 #pragma once
 
 #include <string>
@@ -9,8 +9,8 @@
 
 namespace dcmt::convert {
 
-/// Writes a finished trace. `path` must not exist. What the snapshot cannot say is in the trace as diagnostics.
-/// Fails with kIo, with kStopped as `watch` says.
+/// Writes a finished trace. `path` must not exist. The trace has diagnostics about what a snapshot lacks. Fails with
+/// kIo, or kStopped if `watch` stops it.
 Status write_snapshot_trace(const MemorySnapshot& snapshot, const std::string& path, const analyzer::Watch& watch = {});
 
 }  // namespace dcmt::convert

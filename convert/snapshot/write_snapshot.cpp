@@ -25,7 +25,7 @@ using analyzer::TraceData;
 
 constexpr std::int64_t kRounding = 512;  // of torch's CUDA allocator
 constexpr std::int64_t kFirstAddress = std::int64_t{1} << 40;
-constexpr std::int64_t kLastAddress = std::int64_t{1} << 52;  // JavaScript's numbers are exact up to here
+constexpr std::int64_t kLastAddress = std::int64_t{1} << 52;  // numbers of JavaScript are exact up to here
 
 class Writer {
  public:
@@ -35,7 +35,7 @@ class Writer {
     start_real_ns_ = data.meta_integer(meta::kStartRealNs).value_or(0);
     std::int64_t next = kFirstAddress;
     for (const Block& block : data.blocks) {
-      // As an allocator that never uses an address again, until it has to.
+      // Like an allocator that reuses addresses only if it must.
       if (next + rounded(block) > kLastAddress) next = kFirstAddress;
       addresses_.push_back(next);
       next += rounded(block) + kRounding;
@@ -74,7 +74,7 @@ class Writer {
   static std::int64_t rounded(const Block& block) {
     return std::max<std::int64_t>(kRounding, (block.bytes.value + kRounding - 1) / kRounding * kRounding);
   }
-  /// Of a GPU its own; the CPU comes after all of them.
+  /// A GPU keeps its own number; the CPU comes after all GPUs.
   [[nodiscard]] std::size_t number_of(StringId device) {
     const auto [known, fresh] = numbers_.try_emplace(device, 0);
     if (!fresh) return known->second;
@@ -91,7 +91,7 @@ class Writer {
     return numbers_[device] = number;
   }
   [[nodiscard]] std::int64_t address(const Block& block) {
-    // The rows of a column are not side by side, so their numbers are counted once.
+    // The rows of a column are not contiguous, so their numbers are counted once.
     if (rows_.empty()) {
       rows_.reserve(data_.blocks.size());
       for (const Block& each : data_.blocks) rows_.push_back(each.id);
@@ -110,7 +110,7 @@ class Writer {
     out_.integer(line);
     out_.end_dict();
   }
-  /// A stack and who holds what was made there; each pair is written once.
+  /// A stack with the holder of the storages made there. Each pair is written once.
   void frames(const Block& block) {
     std::string holder = facts_.holder(block);
     const auto [known, fresh] = stacks_.try_emplace({block.birth.stack, holder}, 0);
@@ -262,8 +262,8 @@ class Writer {
   BlockFacts facts_;
   std::int64_t start_ns_ = 0, start_real_ns_ = 0;
   std::map<StringId, std::size_t> numbers_;
-  std::map<std::size_t, StringId> devices_;  ///< by their number
-  std::vector<std::int64_t> addresses_;      ///< of the blocks, in their order
+  std::map<std::size_t, StringId> devices_;  ///< by their numbers
+  std::vector<std::int64_t> addresses_;      ///< of the blocks, in order
   std::vector<BlockId> rows_;
   std::map<std::pair<StackId, std::string>, std::uint32_t> stacks_;
 };

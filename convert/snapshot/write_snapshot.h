@@ -1,4 +1,4 @@
-// A trace as a memory snapshot of torch: a pickle that torch's memory_viz opens.
+// Converts a trace to a memory snapshot of torch: a pickle that torch's memory_viz can open.
 #pragma once
 
 #include <iosfwd>
@@ -9,8 +9,8 @@
 
 namespace dcmt::convert {
 
-/// Devices are the trace's GPUs by their numbers, and after them the CPU. What holds a block is the first frame of its
-/// stack. A trace has no segments, so each block has one of its own. Errors of `out` are for the caller to see.
+/// Devices are the trace's GPUs by number, then the CPU. The holder of a block is the first frame of its stack. A trace
+/// has no segments, so each block gets its own. The caller must check `out` for errors.
 Status write_snapshot(const analyzer::TraceData& data, std::ostream& out, const analyzer::Watch& watch = {});
 
 }  // namespace dcmt::convert

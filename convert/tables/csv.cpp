@@ -15,9 +15,9 @@ namespace {
 using analyzer::Block;
 using analyzer::TraceData;
 
-constexpr std::size_t kRowsBetweenLooks = 1 << 14;  // at the watch
+constexpr std::size_t kRowsBetweenLooks = 1 << 14;  // between checks of the watch
 
-/// One line, field by field.
+/// Builds one line, field by field.
 class Line {
  public:
   explicit Line(std::ostream& out) : out_(out) {}
@@ -38,7 +38,7 @@ class Line {
     out_ << number;
     return *this;
   }
-  /// Nothing for 0, of numbers that begin at 1, and for what is not there.
+  /// An empty field for 0, for numbers that begin at 1 and for missing values.
   Line& add_known(std::int64_t number) { return number != 0 ? add(number) : add(""); }
   void end() { out_ << "\r\n"; }
 

@@ -1,5 +1,4 @@
-// Lifetimes and the curve as CSV (RFC 4180; the first line names the columns, an empty field is a value that is not
-// there).
+// Lifetimes and the curve as CSV (RFC 4180). The first line names the columns. An empty field means a missing value.
 #pragma once
 
 #include <iosfwd>
@@ -10,8 +9,8 @@
 
 namespace dcmt::convert {
 
-/// One row for each block, in the order of their births. Errors of `out` are for the caller to see; kStopped as `watch`
-/// says.
+/// One row for each block, in the order of their births. The caller must check `out` for errors. kStopped if `watch`
+/// stops it.
 Status write_lifetimes_csv(const analyzer::TraceData& data, std::ostream& out, const analyzer::Watch& watch = {});
 
 /// One row for each change of a device's allocated bytes, device by device.

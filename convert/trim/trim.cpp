@@ -13,9 +13,9 @@
 namespace dcmt::convert {
 namespace {
 
-// ?1 is the window's begin, which is not in it, ?2 its end, which is.
+// ?1 is the begin of the window (excluded), ?2 its end (included).
 constexpr const char* kLifetime = "from_seq <= ?2 AND (to_seq IS NULL OR to_seq > ?1)";
-// While another stream waits for it, a block is not gone.
+// A block exists as long as another stream waits for it.
 constexpr const char* kWaiting = " OR (from_seq <= ?2 AND (wait_seq_length = 0 OR done_seq > ?1))";
 constexpr const char* kMark =
     "CASE WHEN kind IN ('step', 'phase', 'user') AND to_seq IS NOT from_seq"
@@ -23,7 +23,7 @@ constexpr const char* kMark =
     " ELSE from_seq > ?1 AND from_seq <= ?2 END";
 constexpr const char* kMoment = "id > ?1 AND id <= ?2";
 
-/// Tables that stay whole: they are small, or have sums over the run.
+/// Tables that are copied completely: they are small, or contain sums over the run.
 constexpr const char* kWhole[] = {"string",      "thread",     "frame",          "stack",    "source",
                                   "source_line", "diagnostic", "loss",           "interval", "interval_curve",
                                   "key_sum",     "parameter",  "operator_alias", "scan",     "container",
@@ -65,7 +65,7 @@ class Trim {
       DCMT_RETURN_IF_ERROR(copy_table(parts[i]));
       watch_.done(static_cast<double>(i + 1) / static_cast<double>(parts.size()));
     }
-    // What the window keeps was asked for, whatever the recording could keep.
+    // The user requested the rows of the window, whatever the recording was to keep.
     DCMT_ASSIGN_OR_RETURN(Statement kept,
                           copy_.prepare("UPDATE interval SET kept = CASE WHEN to_seq <= ?1 OR from_seq >= ?2 THEN NULL"
                                         " WHEN kept = 'all' THEN 'steps' ELSE kept END"));
@@ -96,7 +96,7 @@ class Trim {
   }
 
   Status copy_table(const Part& part) {
-    // Both are bound, whatever the part asks.
+    // Both parameters are bound, even if the part's condition does not need them.
     const RowCopy how{.where = "(" + part.where + ") AND ?1 <= ?2",
                       .bind = [this](Statement& rows) { bind_window(rows); }};
     return copy_rows(source_, copy_, part.table, how, watch_);
@@ -115,7 +115,7 @@ Expected<TrimWindow> trim_window(const analyzer::TraceData& data, Sequence from,
   TrimWindow window;
   bool kept = false;
   for (const analyzer::Interval& interval : data.intervals) {
-    // What comes before the first is in the first, what comes after the last in the last.
+    // Rows before the first interval belong to the first; rows after the last interval belong to the last.
     const bool first = &interval == &data.intervals.front();
     const bool last = &interval == &data.intervals.back();
     ++window.of;

@@ -5,7 +5,7 @@
 namespace dcmt::convert {
 namespace {
 
-/// Intervals that end at 10, 20, 30 and 40; of the third only sums were kept.
+/// Intervals that end at 10, 20, 30 and 40. The third one has sums only.
 analyzer::TraceData four_steps() {
   analyzer::TraceData data;
   data.path = "a.dcmt";
