@@ -1,8 +1,8 @@
-// From wire records in the order of their sequence to the rows of a trace.
+// Converts wire records, in the order of their sequence, to the rows of a trace.
 //
-// Rows are written when a lifetime ends. commit() makes everything up to the last applied record one consistent
-// picture on disk, so a recorder that is killed is continued from its last commit with resume(). Nothing in a record is
-// trusted: what does not make sense is skipped with a diagnostic row.
+// Rows are written when a lifetime ends. commit() makes everything up to the last applied record consistent on disk, so
+// resume() can continue the trace of a killed recorder from its last commit. No record is trusted: an invalid one is
+// skipped with a diagnostic row.
 //
 // Thread-safety: none. One Assembler per trace, on one thread.
 #pragma once
@@ -27,14 +27,14 @@
 
 namespace dcmt::recorder {
 
-/// What is known of the cycle counter before the first ClockRecords: the spool header's start values. 0: unknown.
+/// Start values of the clocks from the spool header, for the time before the first ClockRecords. 0: unknown.
 struct ClockOrigin {
   std::uint64_t tsc_hz = 0;
   std::uint64_t tsc = 0;
   std::uint64_t monotonic_ns = 0;
 };
 
-/// The clocks at one moment.
+/// The clocks at one time.
 struct ClockTriple {
   std::uint64_t tsc = 0;
   std::uint64_t monotonic_ns = 0;
@@ -43,104 +43,106 @@ struct ClockTriple {
 
 /// Running figures, for a status line.
 struct Totals {
-  std::int64_t records = 0;              ///< applied
+  std::int64_t records = 0;              ///< applied records
   std::int64_t lost = 0;                 ///< records that the agent or the caller declared lost
   std::int64_t steps = 0;                ///< finished steps
-  std::int64_t allocated_bytes = 0;      ///< of live blocks
-  std::int64_t peak_bytes = 0;           ///< of the device that had most at once
-  std::int64_t reserved_peak_bytes = 0;  ///< the same of what its allocator reserved; 0: none says it
+  std::int64_t allocated_bytes = 0;      ///< bytes of live blocks
+  std::int64_t peak_bytes = 0;           ///< peak of the device with the highest peak
+  std::int64_t reserved_peak_bytes = 0;  ///< the same for reserved bytes; 0: no allocator reported any
   std::int64_t censuses = 0;
-  std::int64_t out_of_memory = 0;  ///< requests that an allocator gave up
+  std::int64_t out_of_memory = 0;  ///< requests that an allocator could not satisfy
 };
 
 class Assembler {
  public:
-  /// For a trace fresh from create_trace(). `writer` must outlive the Assembler and belongs to it meanwhile.
+  /// For a new trace from create_trace(). `writer` must outlive the Assembler, and only the Assembler may use it.
   static Expected<std::unique_ptr<Assembler>> start(TraceWriter& writer, const ClockOrigin& origin,
                                                     RetentionOptions retention = {});
 
-  /// For an unfinished trace from reopen_trace(): continues after its last commit, and keeps all that is to come.
-  /// Records up to last_seq() may be applied again; they are ignored.
+  /// For an unfinished trace from reopen_trace(): continues after its last commit, and keeps all later rows. Records up
+  /// to last_seq() may be applied again; they are ignored.
   static Expected<std::unique_ptr<Assembler>> resume(TraceWriter& writer, const ClockOrigin& origin);
 
   ~Assembler();
 
   /// Applies one record. `record` is the begin of `record.words` * 8 readable bytes, 8-byte aligned; `thread` is the
-  /// agent's number of the thread that wrote it. Sequences must increase; one that does not is ignored. Fails only
-  /// when the trace cannot be written.
+  /// agent's number of the thread that wrote it. Sequences must increase; other records are ignored. Fails only if the
+  /// trace cannot be written.
   Status apply(const wire::RecordHeader& record, std::uint32_t thread);
 
-  /// What the process had before the first record, which has not come yet: of a process that was attached to, whose
-  /// sequences leave room for it. What finds none is left out, and said to be.
-  /// @param smallest  bytes of the smallest storage that has a row; blocks have one all the same
-  /// @param ns  when the recording began  @param room  sequences before the first record
+  /// Adds what an attached process had before the first record, which must not have been applied yet. Sequences below
+  /// the first one are reserved for that. What exceeds them is omitted, with a diagnostic.
+  /// @param smallest  bytes of the smallest storage that gets a row; smaller blocks get rows nevertheless
+  /// @param ns  when the recording began  @param room  number of sequences before the first record
   Status begin_past(const std::vector<PastStorage>& past, const std::vector<PastGpuBlock>& gpu_blocks,
                     std::int64_t smallest, std::int64_t ns, std::int64_t room);
 
-  /// The same where it could not be found out.
+  /// The same if what the process had could not be found.
   Status past_is_unknown(std::string_view why, std::int64_t ns);
 
-  /// What the recorder has to say of the recording itself, in one line.
+  /// Adds one line about the recording itself.
   Status note(std::string_view text);
 
-  /// Takes a reading of the caller's own, while the job runs on this machine: a quiet job reads the clock rarely.
-  /// Without effect if the first one does not agree with the job's clock.
+  /// Uses a clock reading of the caller while the job runs on this machine, because a quiet job rarely reads the clock.
+  /// No effect if the first reading does not agree with the job's clock.
   Status take_own_clock(const ClockTriple& own);
 
-  /// Notes that the records with sequences `from` to `to` will never come: their threads were killed meanwhile, or they
-  /// may have been in a part of the spool that is damaged.
+  /// Records that the records with sequences `from` to `to` will never arrive: their threads were killed, or they may
+  /// have been in a damaged part of the spool.
   Status note_gap(std::uint64_t from, std::uint64_t to, bool damaged = false);
 
-  /// Notes how many of a spool's chunks could not be read, or not to their end.
+  /// Records how many of a spool's chunks could not be read completely.
   Status note_damaged_chunks(std::uint64_t damaged, std::uint64_t all);
 
-  /// Notes what the agent counted as lost and never declared: `counted` is all it counted. Call it last.
+  /// Records what the agent has counted as lost but has never reported: `counted` is its total. Call it last.
   Status note_lost(std::uint64_t counted);
 
-  /// Notes forked children that computed and are not in the trace.
+  /// Records how many forked children allocated memory and are not in the trace.
   Status note_forked_children(std::uint32_t count);
 
-  /// Bytes of storages that were made at places that keep more and more: reading the process's memory is worth it.
+  /// Bytes of storages from places that keep more and more; if there are any, reading the process's memory is worth its
+  /// cost.
   [[nodiscard]] GrowingBytes growing() const;
-  /// What is in blocks that are not followed, at the end of the latest step.
+  /// Bytes in small blocks that are not tracked, at the end of the latest step.
   [[nodiscard]] SmallBlocksThen small_blocks() const;
-  /// The process was asked to follow this class of sizes, too.
+  /// The process was asked to track this class of sizes, too.
   void size_is_followed(std::size_t size_class);
-  /// Bytes of the smallest storage that is followed for its size.
+  /// Bytes of the smallest storage that is tracked by its size.
   [[nodiscard]] std::int64_t smallest_followed() const;
-  /// Something is alive that was made after the first step: not just by the latest one.
+  /// True if something is alive that was made after the first step and before the latest one.
   [[nodiscard]] bool keeps_anything() const;
-  /// What no reading has found is so much that memory is worth searching for its holders in C++, which takes a second.
-  /// @param has_ended  the program stands still: else a reading of everything has to have missed it
+  /// True if so much memory has no holder in any reading that a search of C++ memory, which takes a second, is worth
+  /// its cost.
+  /// @param has_ended  the program has ended; otherwise a reading of everything must have missed the memory
   [[nodiscard]] bool wants_cpp_holders(bool has_ended) const;
-  /// Something outlived its step that no reading has found, or of which one found nobody who holds it.
+  /// True if something outlived its step and no reading has found it, or one found it without a holder.
   [[nodiscard]] bool wants_reading() const;
-  /// A reading of the process's memory begins now.
+  /// A reading of the process's memory begins.
   void reading_begins(scan::Scope scope);
-  /// It is over, and the records up to its end are applied.
+  /// The reading is over, and the records up to its end are applied.
   Status reading_ended(const MemoryReading& reading);
-  /// It came to nothing, and there will be no other one. `why` ends up in the trace.
+  /// The reading failed, and there will be no other one. The trace gets `why`.
   Status reading_failed(std::string_view why);
 
-  /// Makes everything applied so far durable against a kill of this process. `drained` comes back from drained()
-  /// after a resume.
+  /// Makes everything applied so far durable against a kill of this process. After a resume, drained() returns
+  /// `drained`.
   Status commit(std::string_view drained);
 
   /// Ends the recording: settles what waited for more records, drops the private tables and commits. The caller writes
-  /// the remaining meta values and calls finish_trace(). Nothing else may be called afterwards.
+  /// the remaining meta values and calls finish_trace(). No other function may be called afterwards.
   Status finish();
 
   [[nodiscard]] std::uint64_t last_seq() const;
   [[nodiscard]] Totals totals() const;
   [[nodiscard]] CpuBytes cpu_bytes() const;
-  /// The blocks of the CPU's allocator that are alive and have rows, in the order of their addresses.
+  /// The live blocks of the CPU allocator that have rows, sorted by address.
   [[nodiscard]] std::vector<BlockPlace> cpu_blocks() const;
-  /// Its `highest` counts from here on.
+  /// Restarts `highest` of the CPU bytes.
   void begin_cpu_peak();
-  /// What was alive at the out-of-memory errors that were applied since the last call. Only the first few of a process
-  /// are looked at.
+  /// The live memory at the out-of-memory errors since the last call. Only the first few errors of a process are
+  /// analysed.
   std::vector<OomFacts> take_out_of_memory();
-  /// What the last commit() was given, of this or of an earlier recorder.
+  /// The argument of the last commit(), by this or an earlier recorder.
   [[nodiscard]] const std::string& drained() const;
 
  private:

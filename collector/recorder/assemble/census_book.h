@@ -1,11 +1,10 @@
-// Censuses: from the records of one look at a storage to its samples (the three equations) and its edges (who holds
-// it).
+// Converts the records of a census to samples (the three equations) and edges (who holds the storage).
 //
 //   storage count = tensors of the sharing set + (1 if it has a Python object) + raw holders
 //   tensor count  = (1 if it has a Python object) + views that keep it as their base + other C++ owners
 //   object count  = names found + (1 if the tensor count exceeds 1)
 //
-// What is left over in each equation is stored as unexplained.
+// The difference of each equation is stored as unexplained.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +26,7 @@
 
 namespace dcmt::recorder {
 
-/// What a census needs to know of live things: a row, 0 or nothing if there is none.
+/// Access of a census to live objects: each function returns a row, or 0 or nothing if there is none.
 struct CensusContext {
   std::function<RowId(std::uint64_t address)> storage;
   std::function<RowId(std::uint64_t address)> tensor;
@@ -45,27 +44,27 @@ class CensusBook {
 
   Status resume();
 
-  /// Each takes one whole record.
+  /// Each function processes one whole record.
   Status begin(std::string_view bytes);
   Status tensor(std::string_view bytes);
   Status local(std::string_view bytes);
   Status end(std::string_view bytes);
   Status code_body(std::string_view bytes);
   Status source_line(std::string_view bytes);
-  /// A code object became known to the dictionary.
+  /// The dictionary got a code object.
   void code_defined(std::uint64_t code) { new_codes_.insert(code); }
 
-  /// The edges that end when a tensor's or a storage's lifetime does.
+  /// Ends the edges of a tensor or storage whose lifetime ended.
   Status tensor_ended(RowId tensor);
   Status storage_ended(RowId storage);
 
   Status commit();
   Status finish();
-  /// Copies the user's files through which storages were made that readings found in containers. To be called once all
-  /// other rows are written.
+  /// Copies the user's source files that made storages which readings found in containers. Call it after all other rows
+  /// are written.
   Status see_sources_of_held();
 
-  /// The edges of the variables that the latest census of this storage found to name a tensor of it, and that last.
+  /// The open edges of variables that, by the latest census of this storage, refer to a tensor of it.
   [[nodiscard]] std::vector<EdgeRow> names_of(RowId storage) const;
 
   [[nodiscard]] std::int64_t count() const { return count_; }
@@ -76,17 +75,17 @@ class CensusBook {
   }
 
  private:
-  /// One record of a census that has not ended, with the row that its address meant at that moment.
+  /// A record of an unfinished census, with the row that its address had at that time.
   struct Piece {
     Moment at;
     std::uint32_t thread = 0;
     RowId resolved = 0;
     std::string bytes;
-    bool kept = false;  ///< in the private state
+    bool kept = false;  ///< stored in the private state
   };
   using Pending = std::vector<Piece>;
 
-  /// A code object's bytes as far as they came.
+  /// The bytes of a code object that have arrived so far.
   struct Body {
     struct Part {
       bool seen = false;
@@ -102,7 +101,7 @@ class CensusBook {
 
   struct OpenEdge {
     EdgeRow row;
-    Piece local;  ///< of a local's edge: what is needed to look at its code again
+    Piece local;  ///< for a local's edge: the record, to analyse its code again
     bool resolved = true;
     bool stored = false;
     [[nodiscard]] bool ended() const { return row.span.to.set(); }
@@ -118,7 +117,7 @@ class CensusBook {
   Status resolve_flow(OpenEdge& edge, const wire::CensusLocalRecord& local, const Code& code);
   void link(const OpenEdge& edge);
   Status end_edges(std::unordered_map<RowId, std::vector<RowId>>& by, RowId held);
-  /// Re-resolves what new code or source lines can tell more of.
+  /// Analyses edges again for which new code or source lines have arrived.
   Status look_again();
   Status load_edges();
 
@@ -129,12 +128,12 @@ class CensusBook {
   std::map<std::uint64_t, Pending> pending_;  ///< by census id
   std::unordered_map<std::uint64_t, Body> bodies_;
   std::size_t body_bytes_ = 0;
-  std::map<RowId, OpenEdge> edges_;  ///< those that last or wait for their code
+  std::map<RowId, OpenEdge> edges_;  ///< edges that are open, or that wait for their code
   std::vector<RowId> new_edges_;
   std::unordered_map<RowId, std::vector<RowId>> edges_of_tensor_;
   std::unordered_map<RowId, std::vector<RowId>> edges_of_storage_;
-  std::set<std::uint64_t> new_codes_;  ///< wire ids of code objects of which more is known than at the last look
-  std::set<RowId> new_lines_;          ///< generated files of which more is known
+  std::set<std::uint64_t> new_codes_;  ///< wire ids of code objects with new data since the last analysis
+  std::set<RowId> new_lines_;          ///< generated files with new data
   std::int64_t count_ = 0;
 };
 

@@ -1,4 +1,4 @@
-// What torch's allocator of the CPU has handed out.
+// The bytes of torch's CPU allocator.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@ namespace dcmt::recorder {
 struct CpuBytes {
   std::int64_t allocated = 0;
   std::int64_t peak = 0;     ///< since the recording began
-  std::int64_t highest = 0;  ///< since it was begun anew
+  std::int64_t highest = 0;  ///< since it was last restarted
 };
 
 }  // namespace dcmt::recorder

@@ -1,6 +1,6 @@
-// Whether the program's memory grows: storages by the place where they were made, counted at the end of each step.
+// Detects growing memory: counts storages by the place that made them, at the end of each step.
 //
-// It only says when reading the process's memory is worth its cost. Verdicts are the analyzer's.
+// It only decides when reading the process's memory is worth its cost. Verdicts are the analyzer's.
 #pragma once
 
 #include <cstdint>
@@ -11,29 +11,29 @@
 
 namespace dcmt::recorder {
 
-/// Of storages, by how sure it is that more and more of them are kept.
+/// Bytes of storages, by how certain it is that the program keeps more and more of them.
 struct GrowingBytes {
   std::int64_t signs = 0;    ///< two rounds in a row ended with more
-  std::int64_t goes_on = 0;  ///< four, as of what the first rounds make for good
+  std::int64_t goes_on = 0;  ///< four rounds in a row, since the first rounds make what stays
 };
 
 /// Thread-safety: none.
 class GrowthWatch {
  public:
-  /// A storage begins or ends that was made at this stack.
+  /// A storage that was made at this stack begins or ends.
   void begins(RowId stack, std::int64_t bytes) { change(stack, bytes); }
   void ends(RowId stack, std::int64_t bytes) { change(stack, -bytes); }
-  /// A step, or what stands for one, ended.
+  /// A step has ended, or a time that counts as one.
   void round();
 
-  /// Bytes made at places that had more alive at the end of each of the last rounds in which they changed.
+  /// Bytes from places that had more alive at the end of each of the last rounds in which they changed.
   [[nodiscard]] GrowingBytes growing() const { return growing_; }
 
  private:
   struct Site {
     std::int64_t bytes = 0;
-    std::int64_t last = 0;   ///< at the end of the round before
-    std::int64_t rises = 0;  ///< rounds in a row that ended with more
+    std::int64_t last = 0;   ///< at the end of the previous round
+    std::int64_t rises = 0;  ///< consecutive rounds that ended with more
     bool changed = false;
   };
 

@@ -1,4 +1,4 @@
-// What lives at which address: rows that have begun and not ended.
+// The live object at each address: rows that have begun and not ended.
 #pragma once
 
 #include <cstdint>
@@ -13,8 +13,8 @@
 
 namespace dcmt::recorder {
 
-/// `Row` is one of the lifetime rows with `id` and `span`. A row is written once when its lifetime ends, and before
-/// that only if a commit found it alive or changed.
+/// `Row` is a lifetime row with `id` and `span`. A row is written once, when its lifetime ends; a commit writes it
+/// earlier if it is alive or has changed.
 /// Thread-safety: none.
 template <class Row>
 class LiveTable {
@@ -24,7 +24,7 @@ class LiveTable {
     bool stored = false;  ///< the trace has this state of the row
   };
 
-  /// nullptr if nothing lives there. Valid until the next begin() or end().
+  /// nullptr if no object lives there. Valid until the next begin() or end().
   Entry* find(std::uint64_t address) {
     const auto entry = entries_.find(address);
     return entry != entries_.end() ? &entry->second : nullptr;
@@ -37,10 +37,10 @@ class LiveTable {
     return entry;
   }
 
-  /// A row that is in the trace already.
+  /// Adds a row that is in the trace already.
   void restore(std::uint64_t address, Row row) { entries_[address] = Entry{std::move(row), true}; }
 
-  /// The row changed while it lasts.
+  /// The row has changed before its end.
   void touch(std::uint64_t address, Entry& entry) {
     if (entry.stored) fresh_.push_back(address);
     entry.stored = false;
@@ -55,7 +55,7 @@ class LiveTable {
     return {};
   }
 
-  /// Nothing lives there any more; what becomes of the row is the caller's to say.
+  /// Removes the object at the address; the caller decides what happens to its row.
   std::optional<Row> take(std::uint64_t address) {
     const auto entry = entries_.extract(address);
     return entry.empty() ? std::nullopt : std::optional(entry.mapped().row);

@@ -1,4 +1,4 @@
-// Marks: the user's own, and the cycles of parameters: gather, wait, persist, release, read.
+// Marks: those of the user, and the cycles of parameters: gather, wait, persist, release, read.
 #pragma once
 
 #include <cstdint>
@@ -40,16 +40,16 @@ class Marks {
   Status release_settled(const wire::KeyRecord& record);
   Status read(const wire::ReadRecord& record);
   Status launches(const wire::LaunchesRecord& record);
-  /// @param ns  when the touch was
+  /// @param ns  time of the touch
   Status last_touch(const wire::LastTouchRecord& record, std::int64_t ns);
 
-  /// A tensor left this storage: if a release of it runs on this thread, that is what the release did.
+  /// A tensor has left this storage. If a release of the storage runs on this thread, the release did that.
   void repointed(RowId old_storage);
 
   /// The latest release of a key, 0 if there was none.
   [[nodiscard]] RowId latest_release(std::int64_t graph, std::int64_t key) const;
 
-  /// Storages whose final release left bytes, and which have not been read or given again since.
+  /// Storages whose final release left bytes, and which were not read or gathered again since.
   [[nodiscard]] std::set<RowId> residual_storages() const;
   [[nodiscard]] bool has_releases() const { return !latest_.empty(); }
 
@@ -64,18 +64,18 @@ class Marks {
   using ReleaseKey = std::tuple<std::int64_t, std::int64_t, std::int64_t>;  ///< thread, graph, key
   using Releases = std::map<ReleaseKey, Open>;
 
-  /// Of the current moment, thread and operator. `name` and `stack` are the wire's.
+  /// A row for the current time, thread and operator. `name` and `stack` are wire ids.
   Expected<MarkRow> row_here(std::string_view kind, std::uint64_t name, std::uint64_t stack);
   Expected<MarkRow> mark_row(const wire::MarkRecord& record);
   Expected<MarkRow> key_row(std::string_view kind, const wire::KeyRecord& record);
   Status key_point(std::string_view kind, const wire::KeyRecord& record);
-  /// The string row of a kernel's name as its author wrote it.
+  /// The string row of a kernel's demangled name.
   Expected<RowId> kernel_name(std::uint64_t wire);
   ReleaseKey release_key(const wire::KeyRecord& record) const { return {journal_.thread, record.graph, record.key}; }
   static ReleaseKey release_key(const MarkRow& row) {
     return {row.thread.value_or(0), row.graph.value_or(0), row.key.value_or(0)};
   }
-  /// Writes a release that nothing more will be known of, and forgets it.
+  /// Writes a release that gets no more data, and forgets it.
   Status drop(Releases& releases, Releases::iterator release);
   Status commit_open(Open& open);
 
@@ -83,11 +83,11 @@ class Marks {
   Dictionary& dictionary_;
   Lifetimes& lifetimes_;
   Phases& phases_;
-  std::unordered_map<std::uint64_t, Open> marks_;  ///< running spans by wire id
+  std::unordered_map<std::uint64_t, Open> marks_;  ///< open spans by wire id
   Releases running_;
-  Releases unsettled_;  ///< ended, and the thread has not come to its next operator
+  Releases unsettled_;  ///< ended, and their thread has not begun its next operator
   std::map<std::pair<std::int64_t, std::int64_t>, RowId> latest_;
-  std::map<std::pair<std::int64_t, std::int64_t>, RowId> residual_;  ///< storages of the keys whose release left bytes
+  std::map<std::pair<std::int64_t, std::int64_t>, RowId> residual_;  ///< storages of keys whose release left bytes
   KeySums key_sums_;
 };
 

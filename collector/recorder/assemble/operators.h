@@ -1,4 +1,4 @@
-// Operators: the stack of those that run, per thread, and a row for each.
+// Operators: the stack of running operators of each thread, and a row for each operator.
 #pragma once
 
 #include <cstdint>
@@ -21,21 +21,21 @@ class Operators {
 
   Status resume();
   Status begin(const wire::OpRecord& record);
-  /// Ends the operator with this ordinal and those inside of it whose own ends were lost.
+  /// Ends the operator with this ordinal, and operators inside it whose own ends were lost.
   Status end(const wire::OpRecord& record);
   Status commit();
 
-  /// The innermost operator that runs on the current record's thread, 0 if none.
+  /// The innermost running operator on the current record's thread, 0 if none.
   [[nodiscard]] RowId running() const;
-  /// The string of the name that a person would give it: of the outermost plain operator around it; 0 if none.
+  /// The readable name of the running operator: that of the outermost plain operator around it; 0 if none.
   [[nodiscard]] RowId running_name() const;
 
  private:
   struct Open {
     OperatorRow row;
     OpRole role = OpRole::kPlain;
-    bool names_itself = false;  ///< library::name, as operators are called; compiled regions around them are not
-    bool is_plain = false;      ///< neither backward node nor range nor the engine
+    bool names_itself = false;  ///< named library::name, like an operator; compiled regions around operators are not
+    bool is_plain = false;      ///< not a backward node, a range or the engine
     bool stored = false;
   };
   using Stack = std::vector<Open>;

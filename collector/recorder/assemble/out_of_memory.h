@@ -1,4 +1,4 @@
-// Requests that an allocator gave up: their rows, and what was alive at that moment.
+// Requests that an allocator could not satisfy: their rows, and the memory that was alive then.
 #pragma once
 
 #include <cstdint>
@@ -25,12 +25,13 @@ class OutOfMemory {
       : journal_(journal), operators_(operators), lifetimes_(lifetimes), marks_(marks), censuses_(censuses) {}
 
   Status apply(const wire::OutOfMemoryRecord& record);
-  /// An operator of the current record's thread has ended. At the end of one whose memory was refused, the agent has
-  /// looked at who holds what was released.
+  /// An operator of the current record's thread has ended. If its memory request failed, the agent has made a census of
+  /// released storages at that point.
   Status operator_ended();
   Status finish();
 
-  /// What was alive at those that are complete since the last call. Of a process only the first few are looked at.
+  /// The live memory at the errors that were completed since the last call. Only the first few errors of a process are
+  /// analysed.
   std::vector<OomFacts> take();
   [[nodiscard]] std::int64_t count() const { return count_; }
 
@@ -40,7 +41,7 @@ class OutOfMemory {
   }
 
  private:
-  /// Complete but for who holds what was released.
+  /// Complete except for the holders of released storages.
   struct Pending {
     std::uint32_t thread = 0;
     OomFacts facts;

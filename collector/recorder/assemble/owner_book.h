@@ -1,7 +1,7 @@
-// Who owns storages: what the recorder read in the process's memory, joined to the rows of the storages.
+// Owners of storages: joins what the recorder read in the process's memory to the rows of the storages.
 //
-// An address is not an identity. A storage that a reading found is the one of a row only if that row was alive at this
-// address from before the reading began until after it ended.
+// An address is not an identity. A storage from a reading belongs to a row only if the row was alive at this address
+// from before the reading began until after it ended.
 #pragma once
 
 #include <array>
@@ -23,7 +23,7 @@ namespace dcmt::recorder {
 struct MemoryReading {
   scan::Scope scope = scan::Scope::kAll;
   std::int64_t from_ns = 0, to_ns = 0;  ///< monotonic clock
-  double cpu_seconds = 0;               ///< that it took
+  double cpu_seconds = 0;               ///< CPU time of the reading
   scan::Census found;
 };
 
@@ -32,23 +32,23 @@ class OwnerBook {
  public:
   explicit OwnerBook(Journal& journal) : journal_(journal) {}
 
-  /// A reading begins after this record; `alive` are the storages that live now, by their addresses. One of each scope
-  /// can be under way.
+  /// A reading begins after this record; `alive` has the live storages by address. One reading of each scope can be
+  /// running.
   void begin(scan::Scope scope, std::unordered_map<std::uint64_t, RowId> alive);
   void storage_ended(RowId storage);
   /// The reading is over, and the records up to its end are applied.
   Status end(const MemoryReading& reading);
-  /// The record at which the latest reading of everything that was over began.
+  /// The record at which the latest complete reading of everything began.
   [[nodiscard]] std::int64_t read_until() const { return read_until_; }
-  /// Whether the latest reading of everything found, for the first time, that nothing holds a storage of those that
-  /// began after the record `from`, and not after `to`.
+  /// True if the latest reading of everything found, for the first time, no holder for a storage that began after the
+  /// record `from`, and not after `to`.
   [[nodiscard]] bool is_unsure_of(std::int64_t from, std::int64_t to) const;
-  /// Whether no reading has found a storage that is alive so far.
+  /// True if no reading has found this live storage so far.
   [[nodiscard]] bool is_unfound(RowId storage) const { return !said_.contains(storage); }
-  /// Whether, besides, it was alive all through the latest reading of everything: it has the number of the record with
-  /// which it began.
+  /// True if, in addition, it was alive during the whole latest reading of everything. A storage's id is the number of
+  /// the record with which it began.
   [[nodiscard]] bool was_missed(RowId storage) const { return is_unfound(storage) && storage <= read_until_; }
-  /// The reading came to nothing.
+  /// The reading failed.
   void cancel(scan::Scope scope) { under_way(scope) = {}; }
 
  private:
@@ -56,12 +56,12 @@ class OwnerBook {
     bool reads = false;
     std::int64_t from_seq = 0;
     std::unordered_map<std::uint64_t, RowId> alive;
-    std::unordered_map<RowId, std::int64_t> ended;  ///< ns, of storages that ended since it began
-    std::set<RowId> seen_since;  ///< storages that a reading found that began after this one, and is over
+    std::unordered_map<RowId, std::int64_t> ended;  ///< ns, of storages that ended since the reading began
+    std::set<RowId> seen_since;  ///< storages that were found by a reading that began later and is over already
 
     [[nodiscard]] RowId row_of(std::uint64_t address, std::int64_t until_ns) const;
   };
-  /// What a reading says of a storage's holders.
+  /// The result of a reading for a storage's holders.
   struct Said {
     std::set<RowId> containers;
     bool otherwise = true;
@@ -69,27 +69,27 @@ class OwnerBook {
   };
   [[nodiscard]] UnderWay& under_way(scan::Scope scope) { return under_way_[static_cast<std::size_t>(scope)]; }
   Status write_owner(RowId storage, std::int64_t position, const scan::Holder& holder);
-  /// The row of each container of a reading.
+  /// Returns the row of each container of a reading.
   Expected<std::vector<RowId>> write_containers(const MemoryReading& reading);
-  /// A longer reading that began before `begun` is older, though it ends later: it says nothing of this storage.
+  /// A longer reading that began before `begun` is older although it ends later: it does not change this storage.
   void note_newer(const UnderWay& begun, RowId storage);
   Status write_held(RowId storage, const scan::HeldStorage& held, Said said);
   Status write_owners(RowId storage, const scan::HeldStorage& held);
   Status write_arrays(const std::vector<scan::HeldArrays>& arrays);
-  /// A reading of variables may miss holders, which are then references that it cannot explain.
+  /// A reading of variables may miss holders; those are then references that it cannot explain.
   [[nodiscard]] static bool says_less(const Said& said, const Said& than);
 
   Journal& journal_;
   std::array<UnderWay, 2> under_way_;  ///< by scope
   std::int64_t read_until_ = 0;
-  RowId scan_ = 0;  ///< of the latest reading
+  RowId scan_ = 0;  ///< row of the latest reading
   RowId next_owner_ = 1;
   std::map<std::pair<RowId, RowId>, OwnerRow>
-      current_;  ///< by storage and path; the latest reading of everything did not miss them
+      current_;  ///< by storage and path; the latest reading of everything still had them
   std::set<std::pair<RowId, RowId>> found_unrooted_;  ///< by the reading that is being written
-  std::set<std::pair<RowId, RowId>> unrooted_;        ///< the same, of what no root was found to lead to
+  std::set<std::pair<RowId, RowId>> unrooted_;        ///< holders without a root, by the latest readings
   std::map<RowId, ContainerRow> containers_;          ///< by path
-  std::unordered_map<RowId, Said> said_;              ///< in the row of each storage
+  std::unordered_map<RowId, Said> said_;              ///< as in the row of each storage
 };
 
 }  // namespace dcmt::recorder

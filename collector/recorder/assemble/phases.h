@@ -1,15 +1,15 @@
-// Phases and steps, told from the operators alone: the user's script is not changed for them.
+// Derives phases and steps from the operators alone; the user's script needs no change.
 //
 // - optimizer: a user scope named "Optimizer.step#…".
 // - backward: from the first autograd node (or its engine, which runs them) until the next top-level operator that is
-//   none, on the backward's thread or the forward's; it ends with the end of its last node.
-// - a backward that runs within an optimizer's step (in a closure) is a phase of its own inside of the optimizer's:
-//   from the begin of the first node on the optimizer's thread to the end of the last. The engine's span is a node.
-// - memory taken outside of all operators counts as one: not every operator is observed.
-// - forward: from a step's first operator until backward or optimizer begins. After a backward, operators are a forward
+//   not a node, on the backward's thread or the forward's; it ends at the end of its last node.
+// - a backward inside an optimizer's step (in a closure) is a phase of its own inside the optimizer's phase: from the
+//   begin of the first node on the optimizer's thread to the end of the last one. The engine's span counts as a node.
+// - an allocation outside of all operators counts as an operator, because not every operator is observed.
+// - forward: from a step's first operator until backward or optimizer begins. Operators after a backward are a forward
 //   only if another backward follows (gradient clipping is none).
-// - step: ends with the optimizer phase that follows a backward; another optimizer phase with no backward in between
-//   extends it. Explicit step marks replace all of this from the first one on.
+// - step: ends with the optimizer phase that follows a backward; another optimizer phase without a backward in between
+//   extends it. From the first explicit step mark on, explicit marks replace all of this.
 #pragma once
 
 #include <cstdint>
@@ -30,31 +30,31 @@ class Phases {
  public:
   explicit Phases(Journal& journal) : journal_(journal) {}
 
-  /// Call first, with or without a resume.
+  /// Call it first, with or without a resume.
   Status start();
-  /// Loads the rest of what visit() does not.
+  /// Loads the state that visit() does not have.
   void resume();
 
-  /// The first record of the process: the first step begins here.
+  /// The first record of the process: the first step begins.
   void first_record();
-  /// @param op  row id of the operator  @param depth  operators running on the thread outside of it
+  /// @param op  row id of the operator  @param depth  running operators on the thread outside of it
   Status op_begin(OpRole role, RowId op, std::size_t depth);
   Status op_end(OpRole role, RowId op);
   /// A tensor, a storage or a block began while no operator was running on the thread.
   Status memory_taken() { return op_begin(OpRole::kPlain, 0, 0); }
-  /// The running step ends here and had this number.
+  /// The current step ends and has this number.
   Status explicit_step(std::int64_t number, RowId name, RowId stack, RowId op);
-  /// An explicit span of kind step began: automatic steps are off.
+  /// An explicit span of kind step began: automatic steps are turned off.
   Status explicit_steps_only();
 
-  /// Writes the running phase's row if it was not written yet.
+  /// Writes the current phase's row if it was not written yet.
   Status commit();
   /// Ends a backward phase whose nodes have all ended.
   Status finish();
 
   [[nodiscard]] std::int64_t steps() const { return steps_; }
 
-  /// Hands every member to `visit(name, value)`, to be saved or loaded.
+  /// Calls `visit(name, value)` for every member, to save or load it.
   template <class Visit>
   void visit(Visit&& visit) {
     visit("phase.kind", phase_);
@@ -106,15 +106,15 @@ class Phases {
   Moment phase_from_;
   std::int64_t phase_thread_ = 0;
   std::int64_t forward_thread_ = -1;
-  RowId optimizer_ = 0;     ///< operator row of the running optimizer phase
-  std::int64_t nodes_ = 0;  ///< running autograd nodes of the running backward
-  RowId inner_row_ = 0;     ///< of a backward inside the optimizer phase, while it runs
+  RowId optimizer_ = 0;     ///< operator row of the current optimizer phase
+  std::int64_t nodes_ = 0;  ///< running autograd nodes of the current backward
+  RowId inner_row_ = 0;     ///< row of a running backward inside the optimizer phase
   Moment inner_from_;
-  Moment node_end_;       ///< of the last node that ended
-  Moment later_forward_;  ///< where a forward began, if a backward follows
+  Moment node_end_;       ///< end of the last node
+  Moment later_forward_;  ///< begin of a forward, if a backward follows
   std::int64_t fresh_step_ = 1;
-  bool stored_ = false;        ///< the running phase's row is in the trace
-  bool inner_stored_ = false;  ///< so is the one of the backward inside of it
+  bool stored_ = false;        ///< the current phase's row is in the trace
+  bool inner_stored_ = false;  ///< the row of the backward inside it is in the trace
 
   Moment first_;
   Moment step_begin_;

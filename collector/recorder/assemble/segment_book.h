@@ -1,8 +1,8 @@
-// Segments of GPUs' allocators, from their begins to their ends: rows of the table `segment`.
+// Segments of the GPU allocators from begin to end: rows of the table `segment`.
 //
-// The allocators are asked for their segments once every change is observed. From there on the segments' bytes have to
-// be what the allocator says it has reserved: where they are not, a device's rows are removed, and a diagnostic says
-// so.
+// The agent lists the allocators' segments once every change is observed. From then on, the sum of the segments' bytes
+// must equal the reserved bytes that the allocator reports. If it does not, the device's rows are removed, with a
+// diagnostic.
 #pragma once
 
 #include <cstdint>
@@ -24,13 +24,13 @@ class SegmentBook {
   SegmentBook(Journal& journal, StreamNumbers& streams) : journal_(journal), streams_(streams) {}
 
   Status resume();
-  /// The program ran before the recording began: what is listed has been there since before it.
+  /// The program ran before the recording began: listed segments exist since before it.
   void began_late(std::int64_t ns) { before_ns_ = ns; }
 
   Status segment(const wire::SegmentRecord& record);
-  /// Applies after the segment that the record is the sum of.
+  /// Call it after the segment whose bytes the record includes.
   Status reserved(const wire::ReservedRecord& record);
-  /// Brings the rows up to date.
+  /// Writes the changed rows.
   Status commit();
   /// The same at the end of the recording. Without a list some segments would be missing: then there are none.
   Status finish();
@@ -54,9 +54,9 @@ class SegmentBook {
   StreamNumbers& streams_;
   std::map<std::int64_t, OfDevice> devices_;  ///< by gpu
   RowId next_id_ = 1;
-  Moment first_;  ///< an allocator had anything
+  Moment first_;  ///< first time at which an allocator had memory
   bool is_listed_ = false;
-  std::int64_t before_ns_ = 0;  ///< 0: the recording began with the program
+  std::int64_t before_ns_ = 0;  ///< 0: the recording began together with the program
 };
 
 }  // namespace dcmt::recorder

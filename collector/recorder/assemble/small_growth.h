@@ -1,7 +1,7 @@
-// Which sizes of small blocks the program keeps more and more of. They are not followed one by one, but what all of
-// them have is known by their sizes whenever somebody looks (docs/adr/0034).
+// Finds sizes of small blocks of which the program keeps more and more. These blocks are not tracked one by one, but
+// the bytes of all blocks of a size can be read at any time (docs/adr/0034).
 //
-// It only says what is worth following. Verdicts are the analyzer's.
+// It only decides which sizes are worth tracking. Verdicts are the analyzer's.
 #pragma once
 
 #include <array>
@@ -13,7 +13,7 @@
 
 namespace dcmt::recorder {
 
-/// What a process has in blocks that are not followed, as of the end of a step: without steps nothing is judged.
+/// Bytes of blocks that are not tracked, at the end of a step. Without steps, no decision is made.
 struct SmallBlocksThen {
   std::int64_t rounds = 0;  ///< steps that have ended
   std::int64_t bytes = 0;   ///< of all devices
@@ -25,17 +25,17 @@ using BytesBySize = std::array<std::int64_t, kSizeClasses>;
 /// Times are seconds since the process made its first tensor. Thread-safety: none.
 class SmallGrowth {
  public:
-  /// Whether a look at the sizes is worth its cost: the small blocks have become more since the last one.
+  /// True if reading the sizes is worth its cost: the small blocks have grown since the last reading.
   [[nodiscard]] bool is_due(double now, const SmallBlocksThen& then) const;
-  /// What a look has found. Returns the classes that are to be followed from now on, and were not.
+  /// Processes a reading. Returns the classes to track from now on that were not tracked before.
   std::vector<std::size_t> looked(double now, const SmallBlocksThen& then, const BytesBySize& live);
-  /// Nothing could be read: there is no other look.
+  /// The sizes could not be read: there is no further reading.
   void give_up() { gave_up_ = true; }
 
  private:
   struct Size {
-    std::int64_t last = 0;   ///< bytes at the look before
-    std::int64_t rises = 0;  ///< looks in a row that found more
+    std::int64_t last = 0;   ///< bytes at the previous reading
+    std::int64_t rises = 0;  ///< consecutive readings with growth
     bool followed = false;
   };
 

@@ -1,4 +1,4 @@
-// Which storages have outlived their step, by the records with which steps ended.
+// Finds the storages that have outlived their step, by the records at which steps ended.
 #pragma once
 
 #include <cstdint>
@@ -15,18 +15,18 @@ class StepEnds {
     before_ = std::exchange(latest_, seq);
   }
 
-  /// What is alive now and began after the record `from`, and not after `to`, has outlived its step and the next one.
-  /// The first step makes what a program keeps for good.
+  /// A live object that began after the record `from`, and not after `to`, has outlived its step and the next one. The
+  /// first step is excluded: it makes what a program keeps permanently.
   struct Outlived {
     std::int64_t from = 0, to = 0;
   };
   [[nodiscard]] Outlived outlived() const { return {first_, before_}; }
-  /// The record with which the latest step ended; 0: none has.
+  /// The record at which the latest step ended; 0: none has ended.
   [[nodiscard]] std::int64_t latest() const { return latest_; }
 
  private:
-  std::int64_t first_ = 0;   ///< of the first step; 0: none has ended
-  std::int64_t before_ = 0;  ///< of the step before the latest
+  std::int64_t first_ = 0;   ///< at the first step; 0: none has ended
+  std::int64_t before_ = 0;  ///< at the step before the latest one
   std::int64_t latest_ = 0;
 };
 

@@ -1,4 +1,4 @@
-// CUDA's streams have small numbers in a trace, in the order in which they were met.
+// Maps CUDA streams to small numbers for the trace, in the order of first use.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@ class StreamNumbers {
     });
   }
 
-  /// @param handle  CUDA's; 0, which is the default stream's, has the number 0
+  /// @param handle  CUDA's; 0 is the default stream and has the number 0
   Expected<std::int64_t> of(std::uint64_t handle) {
     if (handle == 0) return std::int64_t{0};
     const auto [known, is_new] = numbers_.try_emplace(handle, static_cast<std::int64_t>(numbers_.size()) + 1);

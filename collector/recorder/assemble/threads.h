@@ -1,5 +1,5 @@
-// The threads of a process, of which there may be hundreds of thousands one after the other: next to nothing is kept of
-// each.
+// The threads of a process. There may be hundreds of thousands of them one after the other, so almost nothing is stored
+// for each.
 #pragma once
 
 #include <cstdint>
@@ -17,16 +17,17 @@ class Threads {
  public:
   explicit Threads(Journal& journal) : journal_(journal) {}
 
-  /// Goes on with those of an unfinished trace.
+  /// Continues with the threads of an unfinished trace.
   Status resume();
 
-  /// The current record's thread says who it is.
+  /// Processes the first record of the current thread.
   Status begins(const wire::ThreadRecord& record);
 
-  /// The current record has a thread. One whose first record was lost still needs the row that others name.
+  /// The current record has a thread. If the thread's first record was lost, it still needs a row for others to refer
+  /// to.
   Status see();
 
-  /// The number of the latest thread with that kernel id; none if there was no such thread.
+  /// The number of the latest thread with this kernel thread id; none if there was no such thread.
   std::optional<std::int64_t> with_tid(std::uint64_t tid);
 
  private:
@@ -34,9 +35,9 @@ class Threads {
   bool note(std::uint32_t number);
 
   Journal& journal_;
-  std::unordered_map<std::uint32_t, std::uint64_t> seen_;  ///< a bit for each number, 64 to an entry
-  std::optional<std::uint32_t> last_;                      ///< that was seen
-  std::unordered_map<std::uint64_t, std::int64_t> asked_;  ///< by tid: what with_tid() found in the trace
+  std::unordered_map<std::uint32_t, std::uint64_t> seen_;  ///< a bit for each number, 64 in an entry
+  std::optional<std::uint32_t> last_;                      ///< the latest one
+  std::unordered_map<std::uint64_t, std::int64_t> asked_;  ///< by tid: earlier results of with_tid() from the trace
 };
 
 }  // namespace dcmt::recorder

@@ -1,4 +1,4 @@
-// Rows of a table of operators and functions that nothing in a run matched: a misspelt name, most often.
+// Finds rows of a table of operators and functions that matched nothing in a run; usually a name is misspelt.
 #pragma once
 
 #include <string>
@@ -9,8 +9,8 @@
 
 namespace dcmt::recorder {
 
-/// One line for each such row: "my.toml:7: nothing matched ...". Reads the traces of a finished run, which may be none.
-/// An error if a trace cannot be read.
+/// One line for each such row: "my.toml:7: nothing matched ...". Reads the traces of a finished run; there may be none.
+/// Fails if a trace cannot be read.
 Expected<std::vector<std::string>> unmatched_rows(const std::vector<TableRow>& rows,
                                                   const std::vector<std::string>& traces);
 

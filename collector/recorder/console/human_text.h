@@ -1,4 +1,4 @@
-// Numbers as a person reads them while the job runs.
+// Readable numbers while the job runs.
 #pragma once
 
 #include <cstdint>

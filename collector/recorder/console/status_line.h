@@ -1,4 +1,4 @@
-// A line about the recording in the last row of the terminal, below the rows in which the program's own output scrolls.
+// A status line in the last row of the terminal; the program's own output scrolls in the rows above it.
 #pragma once
 
 #include <cstdio>
@@ -6,25 +6,25 @@
 
 namespace dcmt::recorder {
 
-/// The program writes to the same terminal whenever it likes, also parts of lines. So the line has a row of its own,
-/// and the cursor is left where the program has it.
+/// The program writes to the same terminal at any time, even parts of lines. So the status line has its own row, and
+/// the cursor is returned to the program's position.
 class StatusLine {
  public:
-  /// On standard error. Without `wanted`, and where that is no terminal that can do it, show() shows nothing.
+  /// Uses standard error. If not `wanted`, or if that is not a suitable terminal, show() does nothing.
   explicit StatusLine(bool wanted);
   StatusLine(const StatusLine&) = delete;
   StatusLine& operator=(const StatusLine&) = delete;
   ~StatusLine() { give_back(); }
 
   [[nodiscard]] bool possible() const { return possible_; }
-  /// Shows `text`, cut off at the width of the terminal.
+  /// Shows `text`, truncated to the width of the terminal.
   void show(const std::string& text);
-  /// The terminal is as it was before. show() takes the row again.
+  /// Restores the terminal. show() reserves the row again.
   void give_back();
 
  private:
   bool possible_;
-  int rows_ = 0;  ///< of the terminal, when its last row was taken; 0: it is not
+  int rows_ = 0;  ///< of the terminal, when its last row was reserved; 0: it is not
 };
 
 }  // namespace dcmt::recorder

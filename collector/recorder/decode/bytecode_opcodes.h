@@ -1,4 +1,4 @@
-// What control and data flow need to know of each opcode, per Python version.
+// Properties of each opcode for control and data flow, for each Python version.
 #pragma once
 
 #include <array>
@@ -7,9 +7,9 @@
 namespace dcmt::recorder {
 
 enum class OpcodeRole : std::uint8_t {
-  kUnknown,        ///< no opcode of this version
-  kOther,          ///< goes on to the next instruction or raises
-  kNeverRaises,    ///< goes on to the next instruction
+  kUnknown,        ///< not an opcode of this version
+  kOther,          ///< continues with the next instruction, or raises
+  kNeverRaises,    ///< continues with the next instruction
   kCache,          ///< an inline cache where an instruction should be
   kExtendedArg,    ///< upper bits of the next argument
   kStoreFast,      ///< local[arg] = value
@@ -18,24 +18,24 @@ enum class OpcodeRole : std::uint8_t {
   kDeleteFast,     ///< del local[arg]
   kStoreDeref,     ///< cell local[arg] = value
   kDeleteDeref,    ///< del cell local[arg]
-  kClearFast,      ///< local[arg] saved on the stack and emptied: an inlined comprehension begins (from 3.12 on)
+  kClearFast,      ///< local[arg] is saved on the stack and cleared: an inlined comprehension begins (since 3.12)
   kJumpForward,
   kJumpBackward,
-  kBranchForward,  ///< jumps or goes on
+  kBranchForward,  ///< jumps or continues
   kBranchBackward,
   kReturn,
-  kRaise,  ///< never goes on
+  kRaise,  ///< never continues
 };
 
 struct OpcodeInfo {
   OpcodeRole role = OpcodeRole::kUnknown;
-  std::uint8_t caches = 0;  ///< inline cache units after it
+  std::uint8_t caches = 0;  ///< units of inline cache after it
 };
 
 using OpcodeTable = std::array<OpcodeInfo, 256>;
 
 /// @param python  (major << 8) | minor
-/// @return the table of that version, nullptr if it is not supported. Lives for ever.
+/// @return the table of that version; nullptr if it is not supported. Lives for ever.
 const OpcodeTable* opcode_table(int python);
 
 }  // namespace dcmt::recorder

@@ -1,5 +1,6 @@
-// Cycle counter to monotonic nanoseconds, from readings of both at one moment: a line through the latest reading with
-// the rate of the last ten to twenty seconds, because the rate of the monotonic clock is adjusted while the job runs.
+// Converts the cycle counter to monotonic nanoseconds, from simultaneous readings of both. It uses a line through the
+// latest reading, with the rate of the last ten to twenty seconds, because the rate of the monotonic clock is adjusted
+// while the job runs.
 #pragma once
 
 #include <cstdint>
@@ -16,33 +17,33 @@ class ClockFit {
  public:
   enum class Outcome {
     kTaken,
-    kEarlier,   ///< older than the latest one and on the line: threads' readings may arrive out of order
-    kNonsense,  ///< runs backwards; ignored
-    kJumped,    ///< far off the line (the machine was suspended, the counter was reset): the line begins anew here
-    kNewRate,   ///< taken; the counter's rate differs from before (the process moved to another host)
+    kEarlier,   ///< older than the latest reading, and on the line: threads' readings may arrive out of order
+    kNonsense,  ///< goes backwards; ignored
+    kJumped,    ///< far from the line (the machine was suspended, or the counter was reset): a new line begins here
+    kNewRate,   ///< used; the counter's rate has changed (the process moved to another host)
   };
 
-  /// @param hz  cycles per second to use until two readings are far enough apart; 0: unknown, 1 GHz is assumed
-  /// @param origin  a reading to begin with; ns 0: none
+  /// @param hz  cycles per second until two readings are far enough apart; 0: unknown, 1 GHz is assumed
+  /// @param origin  the first reading; ns 0: none
   ClockFit(std::uint64_t hz, ClockReading origin);
 
   Outcome add(ClockReading reading);
 
-  /// True if the reading lies on the line or near it: it is of the same clocks as those before.
+  /// True if the reading is on the line or near it: its clocks are those of the earlier readings.
   [[nodiscard]] bool agrees(ClockReading reading) const;
 
   [[nodiscard]] std::int64_t ns(std::uint64_t tsc) const;
 
-  /// How far off the line a reading was, at most, before it was taken: the error of the times between readings. Jumps
+  /// The largest distance of a reading from the line before it was used: the error of the times between readings. Jumps
   /// do not count.
   [[nodiscard]] std::int64_t error_ns() const { return static_cast<std::int64_t>(error_ns_); }
   [[nodiscard]] std::int64_t readings() const { return static_cast<std::int64_t>(readings_); }
-  /// Of the last kJumped: how far the counter's time ran ahead of the monotonic clock.
+  /// For the last kJumped: how far the counter's time was ahead of the monotonic clock.
   [[nodiscard]] std::int64_t jump_ns() const { return static_cast<std::int64_t>(jump_ns_); }
-  /// Of the last kNewRate: by how many millionths.
+  /// For the last kNewRate: the change in millionths.
   [[nodiscard]] std::int64_t rate_change_ppm() const { return rate_change_ppm_; }
 
-  /// Hands every member to `visit(name, value)`, to be saved or loaded.
+  /// Calls `visit(name, value)` for every member, to save or load it.
   template <class Visit>
   void visit(Visit&& visit) {
     visit("clock.base_tsc", base_.tsc);
@@ -63,7 +64,7 @@ class ClockFit {
   bool move_window();
 
   std::uint64_t hz_;
-  ClockReading base_, middle_, latest_;  ///< the rate is that of base to latest
+  ClockReading base_, middle_, latest_;  ///< the rate is computed from base to latest
   std::uint64_t readings_ = 0;
   std::uint64_t error_ns_ = 0;
   double rate_ = 0;  ///< ns per cycle, 0 until it is computed

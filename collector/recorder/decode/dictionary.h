@@ -1,7 +1,7 @@
-// Strings, code objects and Python stacks by the ids that records use for them.
+// Strings, code objects and Python stacks, by the ids in records.
 //
-// A record may name a definition that has a later sequence: another thread published it first but took its number
-// later. Such a reference gets its row id at once; the content follows, and until then a placeholder stands there.
+// A record may refer to a definition with a later sequence: another thread published it first but acquired its sequence
+// later. Such a reference gets its row id at once. Until the content arrives, the row has a placeholder.
 #pragma once
 
 #include <cstdint>
@@ -29,9 +29,9 @@ class Dictionary {
  public:
   explicit Dictionary(Journal& journal) : journal_(journal) {}
 
-  /// Writes what placeholders need. Call first, with or without a resume.
+  /// Writes the rows for placeholders. Call it first, with or without a resume.
   Status start();
-  /// Loads what an earlier recorder knew.
+  /// Loads the data of an earlier recorder.
   Status resume();
 
   Status define_string(std::uint64_t wire, std::string_view text);
@@ -42,14 +42,14 @@ class Dictionary {
   /// The row id of a wire id; 0 stays 0.
   Expected<RowId> string(std::uint64_t wire);
   Expected<RowId> stack(std::uint64_t wire);
-  /// The text, empty if it has not come (yet).
+  /// The text; empty if it has not arrived.
   [[nodiscard]] std::string_view text(std::uint64_t wire) const;
-  /// nullptr if it has not come (yet).
+  /// nullptr if it has not arrived.
   [[nodiscard]] const Code* code(std::uint64_t wire) const;
   /// The string "(unknown)".
   [[nodiscard]] RowId unknown() const { return unknown_; }
 
-  /// Puts placeholders where content is still missing.
+  /// Writes placeholders for missing content.
   Status commit();
 
  private:

@@ -1,4 +1,4 @@
-// What torch calls its types of elements.
+// torch's names for its types of elements.
 #pragma once
 
 #include <array>
@@ -7,7 +7,7 @@
 
 namespace dcmt::recorder {
 
-/// The name without "torch.", by c10::ScalarType's number; empty for one that no parameter has.
+/// The name without "torch.", by c10::ScalarType's number; empty for a type that no parameter has.
 constexpr std::string_view dtype_name(std::uint32_t scalar_type) {
   constexpr std::array<std::string_view, 46> kNames = {"uint8",
                                                        "int8",

@@ -1,4 +1,4 @@
-// Looking at a wire record without trusting it: a copy of its fixed part if it is long enough, and the bytes behind.
+// Reads a wire record without trusting it: copies its fixed part if it is long enough, and the bytes after that.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +17,7 @@ inline std::string_view record_bytes(const wire::RecordHeader& record) {
   return {reinterpret_cast<const char*>(&record), std::size_t{record.words} * 8};
 }
 
-/// False if a number of the record is more than a reader of the trace takes: nothing of the program is that large.
+/// False if a number of the record exceeds the limits of a trace: no value of a program is that large.
 template <class T>
 bool has_possible_counts(const T& record) {
   const auto fits = [](auto value) {
@@ -44,7 +44,7 @@ bool has_possible_counts(const T& record) {
   return possible;
 }
 
-/// The record's fixed part, or nothing if it is too short to have one or its numbers cannot be.
+/// The record's fixed part; nothing if the record is too short or its numbers are impossible.
 template <class T>
 std::optional<T> view_as(std::string_view bytes) {
   if (bytes.size() < sizeof(T)) return std::nullopt;
@@ -53,7 +53,7 @@ std::optional<T> view_as(std::string_view bytes) {
   return has_possible_counts(value) ? std::optional(value) : std::nullopt;
 }
 
-/// `bytes` bytes behind the fixed part, or nothing if they do not fit into the record.
+/// `bytes` bytes after the fixed part; nothing if they do not fit into the record.
 template <class T>
 std::optional<std::string_view> tail_of(std::string_view record, std::uint64_t bytes) {
   if (record.size() < sizeof(T) || bytes > record.size() - sizeof(T)) return std::nullopt;

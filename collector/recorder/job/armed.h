@@ -1,4 +1,5 @@
-// `attach --when`: a recording that begins by itself when memory comes near a size, and ends after it has passed it.
+// `attach --when`: a recording that begins by itself when memory comes near a size, and ends after memory has passed
+// it.
 #pragma once
 
 #include <sys/types.h>
@@ -18,30 +19,31 @@ namespace dcmt::recorder {
 
 struct Armed {
   Condition condition;
-  std::int64_t before = 3;  ///< whole steps that are kept of those before it is met
-  std::int64_t after = 3;   ///< and after it
-  double near = 0.9;        ///< of the size: from there on the process is recorded; 0: at once
+  std::int64_t before = 3;  ///< whole steps to keep from before the condition is met
+  std::int64_t after = 3;   ///< whole steps to keep from after that
+  double near = 0.9;        ///< fraction of the size at which the recording begins; 0: at once
 };
 
-/// What was counted until the recording began.
+/// What was observed until the recording began.
 struct Watched {
   std::chrono::steady_clock::duration time{};
   std::int64_t samples = 0;
   std::int64_t highest_resident = 0;  ///< bytes, of one process
 };
 
-/// Until one of the processes may come near the size. Only what the kernel counts is sampled, ten times a second:
-/// nothing is hooked, and no process is touched. What an allocator of the CPU has is at most what the process can
-/// write on; what a GPU's has nobody counts outside, so a process is near as soon as it uses one.
+/// Waits until one of the processes may be near the size. Samples only the kernel's counters, ten times a second:
+/// nothing is hooked, and the processes are not changed. A CPU allocator has at most the memory that its process can
+/// write to. No counter outside shows the bytes of a GPU allocator, so a process counts as near as soon as it uses a
+/// GPU.
 ///
-/// kCannotRecord in one line if all have ended, or `goes_on` says no, which is asked after each sample.
+/// kCannotRecord in one line if all have ended, or if `goes_on`, which is called after each sample, returns false.
 Expected<Watched> wait_until_near(const Armed& armed, const std::vector<pid_t>& pids,
                                   const std::function<bool(const Watched&)>& goes_on);
 
-/// What is kept of a recording that waits: its last steps, new peaks, and the sums of all others.
+/// The retention of a waiting recording: its last steps, new peaks, and the sums of all other steps.
 RetentionOptions retention_of(const Armed& armed, RetentionOptions retention);
 
-/// For the trace, once it is met: "allocated passed 70.00 GiB in step 12; …".
+/// A line for the trace, once the condition is met: "allocated passed 70.00 GiB in step 12; …".
 std::string note_of(const Armed& armed, const Watched& watched, std::int64_t steps);
 
 }  // namespace dcmt::recorder

@@ -1,4 +1,4 @@
-// One recording of one process that was attached to.
+// One recording of one attached process.
 #pragma once
 
 #include <chrono>
@@ -18,31 +18,31 @@
 
 namespace dcmt::recorder {
 
-/// Asked while another process is waited for: false gives up.
+/// Called while another process is waited for: false cancels.
 using Meanwhile = std::function<bool()>;
 
 /// Thread-safety: none.
 class Attached {
  public:
-  /// @param options  outlive this
+  /// @param options  must outlive this object
   Attached(const AttachOptions& options, TargetProcess target, StandbyConnection connection)
       : options_(options), target_(std::move(target)), connection_(std::move(connection)) {}
 
   /// Asks the process to record.
   Status ask(const OperatorTables& operators);
-  /// From here on the process records, or an error says why not. The trace's name is put into `state`, and saved.
+  /// Waits until the process records; an error says why it does not. Adds the trace's name to `state` and saves it.
   Status begin(const OperatorTables& operators, RunState& state, const Meanwhile& meanwhile);
-  /// Takes what the process has published; how many records.
+  /// Processes the published records; returns their number.
   Expected<std::size_t> drain();
 
-  /// Whether the condition of `--when` has been met since the process is recorded. Asks the kernel for rss.
+  /// True if the condition of `--when` was met since the process has been recorded. Reads rss from the kernel.
   [[nodiscard]] bool meets(const Condition& condition);
-  /// It was, in this process or another one. From here on steps count.
+  /// The condition was met, in this process or another one. From here on steps count.
   Status met(const std::string& note);
 
-  /// The steps that were asked for are over: whole ones, counted from where we came, or where the condition was met.
+  /// True if the requested steps are over: whole ones, counted from the attach, or from when the condition was met.
   [[nodiscard]] bool has_its_steps() const;
-  /// The process has left the connection, or somebody else has detached from it.
+  /// The process has closed the connection, or somebody else has detached from it.
   [[nodiscard]] bool has_ended() const { return is_over_ || connection_.has_ended(); }
   [[nodiscard]] bool past_is_known() const { return recorder_->past_is_known(); }
   [[nodiscard]] Totals totals() const { return recorder_->totals(); }
@@ -50,9 +50,9 @@ class Attached {
   [[nodiscard]] bool is_over() const { return is_over_; }
   [[nodiscard]] const std::string& trace() const { return recorder_->trace_path(); }
 
-  /// The process puts back what it hooked. Its records are published then.
+  /// The process removes its hooks; afterwards all its records are published.
   Status leave(const Meanwhile& meanwhile);
-  /// The trace is finished. `left`: we have left the process, not it us.
+  /// Finishes the trace. `left`: we have left the process; it did not end.
   Status finish(bool left);
 
  private:
@@ -61,8 +61,8 @@ class Attached {
   StandbyConnection connection_;
   Descriptor memory_;
   std::unique_ptr<ProcessRecorder> recorder_;
-  std::int64_t steps_before_ = 0;  ///< that were over when the condition was met
-  bool past_reported_ = false;     ///< to the process: that what it had before is known
+  std::int64_t steps_before_ = 0;  ///< steps that were over when the condition was met
+  bool past_reported_ = false;     ///< the process knows that what it had before was read
   bool is_over_ = false;
 };
 

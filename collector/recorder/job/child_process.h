@@ -1,4 +1,4 @@
-// Starting the job.
+// Starts the job.
 #pragma once
 
 #include <sys/types.h>
@@ -12,17 +12,17 @@
 
 namespace dcmt::recorder {
 
-/// 0 if execvp() would find `program` and may execute it; 127 if there is none, 126 if it cannot be executed.
+/// 0 if execvp() would find and may execute `program`; 127 if it does not exist, 126 if it cannot be executed.
 int check_executable(const std::string& program);
-/// One line for a program that cannot be started, as shells say it. `code` as of check_executable().
+/// One line for a program that cannot be started, in a shell's words. `code` is from check_executable().
 std::string not_started_line(const std::string& program, int code);
 
-/// Forks and executes `command` with `environment` added to this process's. Returns the pid.
+/// Forks and executes `command`, with `environment` in addition to this process's. Returns the pid.
 Expected<pid_t> start_child(const std::vector<std::string>& command,
                             const std::vector<std::pair<std::string, std::string>>& environment,
                             const SignalQueue& signals);
 
-/// The exit code a shell would show for a wait status.
+/// The exit code that a shell would show for a wait status.
 int shell_exit_code(int wait_status);
 
 }  // namespace dcmt::recorder

@@ -1,4 +1,4 @@
-// What `attach --when` waits for: a figure of memory that passes a size.
+// The condition of `attach --when`: a memory figure that passes a size.
 #pragma once
 
 #include <cstdint>
@@ -9,9 +9,9 @@
 namespace dcmt::recorder {
 
 enum class Counted {
-  kAllocated,  ///< the blocks of torch's allocators that are alive, of the device that has most
-  kReserved,   ///< what torch's CUDA allocator has taken from the device that it has taken most from
-  kResident,   ///< the pages of the process in memory, by the kernel
+  kAllocated,  ///< live blocks of torch's allocators, on the device with the most
+  kReserved,   ///< bytes that torch's CUDA allocator has reserved, on the device with the most
+  kResident,   ///< resident pages of the process, by the kernel
 };
 
 struct Condition {
@@ -22,8 +22,8 @@ struct Condition {
   [[nodiscard]] bool is_met_by(std::int64_t counted) const { return or_equal ? counted >= bytes : counted > bytes; }
 };
 
-/// Of "allocated > 70GiB", "rss >= 1.5TB": one of allocated, reserved and rss, > or >=, a size. KiB, MiB, GiB and TiB,
-/// or K, M, G and T, are powers of 1024; KB, MB, GB and TB of 1000. kUsage in one line for anything else.
+/// Parses "allocated > 70GiB", "rss >= 1.5TB": one of allocated, reserved and rss, > or >=, a size. KiB, MiB, GiB and
+/// TiB, or K, M, G and T, are powers of 1024; KB, MB, GB and TB of 1000. kUsage in one line for anything else.
 Expected<Condition> parse_condition(const std::string& text);
 
 /// "allocated", "reserved" or "rss".

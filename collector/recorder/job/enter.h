@@ -1,4 +1,4 @@
-// Getting a connection to a process that is to be recorded: to one in standby, or one that is put there.
+// Connects to a process that is to be recorded: one in standby, or one that is put in standby.
 #pragma once
 
 #include <sys/types.h>
@@ -12,21 +12,21 @@
 namespace dcmt::recorder {
 
 struct Entering {
-  std::string entry;   ///< library that puts its process in standby; empty: none is put in
+  std::string entry;   ///< library that puts its process in standby; empty: none
   bool waits = false;  ///< for a process that has not loaded torch yet
-  /// Asked all the while: false gives up.
+  /// Called during the wait: false cancels.
   std::function<bool()> goes_on = [] { return true; };
 };
 
-/// Until its libraries are loaded; the agent waits for the rest of the import. kCannotRecord in one line for a process
-/// that has ended, is stopped, or cannot come to have torch, and where it was given up.
+/// Waits until its torch libraries are loaded; the agent waits for the rest of the import. kCannotRecord in one line if
+/// the process has ended, is stopped or cannot load torch, or if the wait was cancelled.
 Status wait_for_torch(pid_t pid, const Entering& entering);
 
-/// Where the process is just importing torch and `waits`, it is tried again for a while. kCannotRecord in one line
-/// where it cannot be attached to.
+/// If the process is importing torch and `waits`, tries again for a while. kCannotRecord in one line if it cannot be
+/// attached to.
 Expected<StandbyConnection> connect(pid_t pid, const Entering& entering);
 
-/// Whether that would do, as far as can be seen without touching the process.
+/// Checks whether connect() could succeed, without touching the process.
 Status check_can_attach(pid_t pid, const std::string& entry);
 
 }  // namespace dcmt::recorder

@@ -1,4 +1,4 @@
-// One process at a time changes what a run's folder holds; others wait.
+// Only one process at a time changes a run's folder; others wait.
 #pragma once
 
 #include <errno.h>
@@ -10,8 +10,8 @@
 
 namespace dcmt::recorder {
 
-/// Held while it lives. The folder itself is locked, so that nothing has to be written for it. Network file systems may
-/// refuse that: files are created exclusively in any case.
+/// Held as long as it lives. It locks the folder itself, so no file is written. Network file systems may refuse that;
+/// files are created exclusively in any case.
 class FolderLock {
  public:
   explicit FolderLock(const std::string& folder) : fd_(open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)) {

@@ -1,4 +1,4 @@
-// Samples of what the kernel counts of a process's memory: at ends of steps, and seldom by what pages are mapped for.
+// Samples the kernel's figures of a process's memory: at the ends of steps, and less often by the purpose of mappings.
 #pragma once
 
 #include <sys/types.h>
@@ -17,37 +17,37 @@
 
 namespace dcmt::recorder {
 
-/// What torch's allocator of the CPU has at a sample.
+/// The bytes of torch's CPU allocator at a sample.
 struct TorchThen {
-  std::int64_t seq = 0;    ///< of the latest record that is applied
-  std::int64_t steps = 0;  ///< that have ended
+  std::int64_t seq = 0;    ///< latest applied record
+  std::int64_t steps = 0;  ///< steps that have ended
   std::int64_t bytes = 0;  ///< allocated
 };
 
-/// When to sample. Times are seconds since the first sample. Thread-safety: none.
+/// Decides when to sample. Times are seconds since the first sample. Thread-safety: none.
 class SampleSchedule {
  public:
-  /// Whether the counters are due, by the number of steps that have ended.
+  /// True if the counters are due, by the number of ended steps.
   [[nodiscard]] bool is_due(double now, std::int64_t steps) const;
   void sampled(double now, std::int64_t steps);
-  /// Whether the classes are due at a sample of so many bytes that are not torch's.
+  /// True if the classes are due at a sample with this many bytes outside torch.
   [[nodiscard]] bool classes_are_due(double now, std::int64_t steps, std::int64_t outside) const;
   void classes_read(double now, std::int64_t steps, double took, std::int64_t outside);
 
  private:
   double latest_ = -1;
   std::int64_t steps_ = 0;         ///< at the latest sample
-  double spent_ = 0;               ///< on classes, seconds
-  double took_ = 0;                ///< the latest reading of them
+  double spent_ = 0;               ///< on classes, in seconds
+  double took_ = 0;                ///< duration of the latest reading of them
   double next_classes_ = 0;        ///< without growth
-  std::int64_t outside_ = 0;       ///< at the latest reading of classes
+  std::int64_t outside_ = 0;       ///< at the latest reading of the classes
   bool has_read_classes_ = false;  ///< after the first steps
 };
 
-/// Whether what is not torch's has become more, and stays so over several samples. Thread-safety: none.
+/// Detects growth of memory outside torch that lasts over several samples. Thread-safety: none.
 class OutsideWatch {
  public:
-  /// The next sample after the first steps.
+  /// Processes the next sample after the first steps.
   void see(std::int64_t outside);
   [[nodiscard]] std::int64_t grown() const;
 
@@ -61,20 +61,20 @@ class OutsideWatch {
 /// Thread-safety: none.
 class MemorySamples {
  public:
-  using Blocks = std::function<std::vector<BlockPlace>()>;  ///< of torch's allocator, by address
+  using Blocks = std::function<std::vector<BlockPlace>()>;  ///< blocks of torch's allocator, by address
 
   /// `writer` must outlive it.
   MemorySamples(TraceWriter& writer, pid_t pid) : writer_(writer), pid_(pid), cgroup_(CgroupMemory::of(pid)) {}
 
   /// Samples if it is time. Returns whether a row was written.
   Expected<bool> poll(const TorchThen& torch, const Blocks& blocks);
-  /// Samples now, with the classes: the program has ended, and its memory is there.
+  /// Samples now, with the classes: the program has ended, and its memory still exists.
   Status sample_last(const TorchThen& torch, const Blocks& blocks);
-  /// What memory outside torch has grown by since the first steps and stays, in steps of some MiB.
+  /// Lasting growth of memory outside torch since the first steps, in units of some MiB.
   [[nodiscard]] std::int64_t grown() const { return growth_.grown(); }
-  /// Whether, at the latest sample, the control group was so near its limit that the kernel may kill this process, too.
+  /// True if, at the latest sample, the control group was so near its limit that the kernel may kill this process, too.
   [[nodiscard]] bool is_near_limit() const { return is_near_limit_; }
-  /// What the control group allows and whether the kernel has killed in it, for meta.
+  /// Writes the control group's limit, and the kernel's kills in it, to meta.
   Status write_limits();
 
  private:

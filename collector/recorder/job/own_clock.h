@@ -1,4 +1,4 @@
-// The recorder's own look at the clocks of the machine.
+// The recorder's own reading of the machine's clocks.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace dcmt::recorder {
 
-/// All clocks at one moment, or nothing if this thread was interrupted while it looked.
+/// All clocks at one time; nothing if this thread was interrupted during the reading.
 inline std::optional<ClockTriple> read_own_clock() {
   constexpr std::uint64_t kMaxCycles = 20'000;
   const agent::ClockLook look = agent::look_at_clock();

@@ -1,4 +1,4 @@
-// How the agent gets into a program that is started: by the environment.
+// Brings the agent into a started program through the environment.
 #pragma once
 
 #include <string>
@@ -7,8 +7,8 @@
 
 namespace dcmt::recorder {
 
-/// Variables, with their values, by which a program and all below it load the agent at `agent` (a path). What is
-/// preloaded already stays before it.
+/// Variables, with their values, that make a program and its child processes load the agent at the path `agent`.
+/// Libraries that are preloaded already stay before it.
 std::vector<std::pair<std::string, std::string>> preload_variables(const std::string& agent);
 
 }  // namespace dcmt::recorder

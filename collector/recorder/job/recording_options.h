@@ -1,4 +1,4 @@
-// What `dc-memtrace run` and `attach` have in common.
+// Options that `dc-memtrace run` and `attach` share.
 #pragma once
 
 #include <cstdint>
@@ -13,17 +13,17 @@
 namespace dcmt::recorder {
 
 struct RecordingOptions {
-  std::string folder = "dc-memtrace-out";  ///< where traces go
+  std::string folder = "dc-memtrace-out";  ///< folder of the traces
   Detail detail = Detail::kLifetimes;
-  std::vector<std::string> operator_tables;  ///< the user's, in order; the shipped one comes after them
+  std::vector<std::string> operator_tables;  ///< the user's tables, in order; the shipped one comes after them
   std::string shipped_operators;             ///< path of the shipped table
   std::string prepared;                      ///< folder of the providers made on this machine; empty: none
-  scan::LayoutFolders layouts;               ///< where the layouts of torch are
+  scan::LayoutFolders layouts;               ///< folders of torch's layouts
   std::uint32_t spool_mib = 64;              ///< shared memory per traced process
-  RetentionOptions retention;                ///< what is kept of long runs
-  bool owners = true;                        ///< read the memory of processes to find out who owns storages
-  int exit_wait = agent::kDefaultExitWait;   ///< seconds that a program waits at its end for a reading, at most
-  bool replace = false;                      ///< replace a run that is in the folder
+  RetentionOptions retention;                ///< what a trace keeps of a long run
+  bool owners = true;                        ///< read the memory of processes to find the owners of storages
+  int exit_wait = agent::kDefaultExitWait;   ///< how many seconds a program waits at its end for a reading, at most
+  bool replace = false;                      ///< replace a run in the folder
   bool quiet = false;                        ///< no status line
 };
 

@@ -1,4 +1,4 @@
-// `dc-memtrace run`: starts a command with the agent preloaded, records every process below it that uses torch.
+// `dc-memtrace run`: starts a command with the agent preloaded, and records every child process that uses torch.
 #pragma once
 
 #include <string>
@@ -11,7 +11,7 @@ namespace dcmt::recorder {
 
 struct RunOptions : RecordingOptions {
   std::string libraries;       ///< folder of the agent and its providers
-  bool wait_children = false;  ///< record processes that outlive the command to their end
+  bool wait_children = false;  ///< also record processes that outlive the command, to their end
   std::vector<std::string> command;
 };
 
@@ -21,8 +21,8 @@ struct RunResult {
   std::vector<std::string> notes;   ///< one line each: what was not recorded and why
 };
 
-/// Becomes the command, in standby: whatever uses torch there, or below it, waits to be attached to. Returns only if it
-/// could not be started.
+/// Replaces this process by the command, in standby: processes that use torch wait for an attach. Returns only if the
+/// command could not be started.
 Expected<RunResult> exec_in_standby(const std::string& libraries, const std::vector<std::string>& command);
 
 /// Runs the command to its end. An error means that the command was not started.

@@ -1,4 +1,4 @@
-// The traced processes of one run: finds their spools, drains them, finishes them when they are gone.
+// The traced processes of one run: finds their spools, drains them, and finishes them when the processes are gone.
 #pragma once
 
 #include <sys/types.h>
@@ -22,7 +22,7 @@
 
 namespace dcmt::recorder {
 
-/// What came of the command itself, whose pid is not free before its end has been seen.
+/// The state of the command itself; its pid stays in use until its end has been seen.
 struct JobState {
   pid_t pid = 0;
   std::optional<int> wait_status;  ///< once it has ended
@@ -31,11 +31,11 @@ struct JobState {
 /// Thread-safety: none.
 class Session {
  public:
-  /// @param layouts  where the layouts of torch are; empty: owners of storages are not asked for
+  /// @param layouts  folders of torch's layouts; empty: owners of storages are not searched
   Session(std::string folder, std::string spool_folder, const RetentionOptions& retention, std::string origins,
           scan::LayoutFolders layouts, const Launch& launch, RunState& run);
 
-  /// Drains the spools. Returns how many records there were.
+  /// Drains the spools. Returns the number of records.
   std::size_t poll(const JobState& job);
   /// Ends the recording of processes that are still alive.
   void abandon_rest();
@@ -50,7 +50,7 @@ class Session {
  private:
   struct Live {
     std::unique_ptr<ProcessRecorder> recorder;
-    pid_t pid = 0;  ///< in the recorder's pid namespace; 0 if it was gone when its spool was found
+    pid_t pid = 0;  ///< pid in the recorder's namespace; 0 if the process was gone when its spool was found
   };
   void find_new(const JobState& job);
   void open(const std::string& path, const spool::ProcessFacts& facts, const JobState& job);
@@ -73,7 +73,7 @@ class Session {
   RunState& run_;
   SpoolKeeper keeper_;
   std::map<std::string, Live> live_;
-  std::set<pid_t> seen_pids_;  ///< of processes that have a spool or have said why not
+  std::set<pid_t> seen_pids_;  ///< processes that have a spool or have reported why not
   UnseenProcesses unseen_;
   std::chrono::steady_clock::time_point last_look_{};
   bool saw_job_end_ = false;
@@ -82,8 +82,8 @@ class Session {
   std::vector<std::string> finished_;
   std::vector<std::string> notes_;
   bool unfinished_ = false;
-  std::int64_t told_ = 0;           ///< out-of-memory errors
-  std::int64_t out_of_memory_ = 0;  ///< of processes that are over
+  std::int64_t told_ = 0;           ///< out-of-memory errors that were reported
+  std::int64_t out_of_memory_ = 0;  ///< such errors of processes that are over
 };
 
 }  // namespace dcmt::recorder

@@ -1,4 +1,4 @@
-// What is sent to the recorder is meant for its job.
+// Passes signals to the job: a signal to the recorder is meant for its job.
 #pragma once
 
 #include <signal.h>
@@ -13,10 +13,10 @@
 
 namespace dcmt::recorder {
 
-/// Blocks every signal that can be blocked and hands out those that the job must be sent, since it has not got them
-/// itself. A full disk quota and a closed terminal are errors of a write here, not the signals SIGXFSZ and SIGPIPE. The
-/// child it starts has the signal mask and actions this process had before. Signals stay blocked until the process
-/// ends: what is still to be said goes to the same terminal.
+/// Blocks every signal that can be blocked, and returns those that must be sent to the job because it did not get them
+/// itself. A full disk quota and a closed terminal cause errors of a write, not the signals SIGXFSZ and SIGPIPE. The
+/// child that it starts gets this process's earlier signal mask and actions. Signals stay blocked until the process
+/// ends, because remaining messages go to the same terminal.
 ///
 /// Make one before any thread begins and before files are opened. Thread-safety: none.
 class SignalQueue {
@@ -26,12 +26,12 @@ class SignalQueue {
   SignalQueue(const SignalQueue&) = delete;
   SignalQueue& operator=(const SignalQueue&) = delete;
 
-  /// The signals that have come for the job alone, in their order. A signal is handed out some 30 ms after it came:
-  /// when it is certain whether the whole process group has got it.
+  /// The signals that came for the job alone, in order. A signal is returned some 30 ms after it came: then it is
+  /// certain whether the whole process group got it.
   std::vector<signalfd_siginfo> take();
-  /// Signals that ask a process to end have come since the last call, to us or to the group.
+  /// True if signals that ask a process to end have come since the last call, to us or to the group.
   bool asked_to_end();
-  /// For the child, between fork and exec.
+  /// Called in the child between fork and exec.
   void restore() const;
 
  private:
@@ -48,15 +48,15 @@ class SignalQueue {
   struct sigaction child_before_ {};
   std::optional<GroupWitness> witness_;
   std::deque<Pending> pending_;
-  SignalCounts group_{};  ///< the group has got them and we have not yet
+  SignalCounts group_{};  ///< signals that the group has got and this process has not
   Clock::time_point group_since_{};
   bool asked_to_end_ = false;
 };
 
-/// Sends the job what came for it.
+/// Sends the job a signal that came for it.
 void pass_on(pid_t job, const signalfd_siginfo& signal);
 
-/// Stops this process as the job has been stopped by `signal`, so that a shell's Ctrl-Z and fg work as without us.
+/// Stops this process like the job, which `signal` has stopped, so that a shell's Ctrl-Z and fg work as usual.
 void stop_as_the_job(int signal);
 
 }  // namespace dcmt::recorder

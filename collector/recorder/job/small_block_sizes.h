@@ -1,5 +1,4 @@
-// The sizes of a process's small blocks, read in its memory from outside: the agent has them in tables and tells only
-// their sum.
+// Reads the sizes of a process's small blocks from outside: the agent has them in tables and publishes only their sum.
 #pragma once
 
 #include <sys/types.h>
@@ -11,8 +10,8 @@
 
 namespace dcmt::recorder {
 
-/// Takes well below a millisecond. Blocks that come or go meanwhile may be counted or not. nullopt where the process
-/// may not be read, has ended, or has no such table.
+/// Needs well below a millisecond. Blocks that begin or end meanwhile may be counted or not. nullopt if the process may
+/// not be read, has ended, or has no such table.
 [[nodiscard]] std::optional<BytesBySize> read_small_block_sizes(pid_t pid,
                                                                 const spool::SpoolReader::SmallBlockTables& tables);
 

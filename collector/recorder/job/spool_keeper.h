@@ -1,12 +1,12 @@
-// A second holder of spools that are memory without a path: should this process be killed, they are not gone with it.
+// A second holder of spools that are memory without a path: they survive if this process is killed.
 #pragma once
 
 #include <string>
 
 namespace dcmt::recorder {
 
-/// A process of its own, started when there is first something to keep. It only waits: when this process is gone, it
-/// writes each spool to its file once the traced process has ended, and leaves. Thread-safety: none.
+/// A separate process, started with the first spool to keep. It only waits: when this process is gone, it writes each
+/// spool to its file once the traced process has ended, and exits. Thread-safety: none.
 class SpoolKeeper {
  public:
   SpoolKeeper() = default;
@@ -14,7 +14,7 @@ class SpoolKeeper {
   SpoolKeeper(const SpoolKeeper&) = delete;
   SpoolKeeper& operator=(const SpoolKeeper&) = delete;
 
-  /// Keeps the spool `memory`, which would be written to `path`. Without effect where no process can be started.
+  /// Keeps the spool `memory`, which would be written to `path`. No effect if no process can be started.
   void keep(const std::string& path, int memory);
   /// The spool's trace is complete.
   void let_go(const std::string& path);

@@ -1,4 +1,4 @@
-// The recorder's end of what a process in standby and dc-memtrace say to each other.
+// The recorder's end of the connection to a process in standby.
 #pragma once
 
 #include <sys/types.h>
@@ -16,13 +16,13 @@ namespace dcmt::recorder {
 /// A connection to one process. Thread-safety: none.
 class StandbyConnection {
  public:
-  /// kCannotRecord, in one line, where there is no such process, it is another user's, or nobody there listens.
+  /// kCannotRecord in one line if the process does not exist, belongs to another user, or has no socket.
   static Expected<StandbyConnection> open(pid_t pid);
 
-  /// The process is given copies of the descriptors.
+  /// Sends a request, with copies of the descriptors.
   Status send(const agent::StandbyRequest& request, std::span<const int> descriptors = {});
-  /// Waits for an answer; nullptr if the process has closed the connection. A refusal is kCannotRecord, with its
-  /// reason. `waits_on` is asked every tenth of a second: false gives up (kStopped).
+  /// Waits for an answer; nullptr if the process has closed the connection. A refusal is kCannotRecord with its reason.
+  /// `waits_on` is called every tenth of a second: false cancels (kStopped).
   Expected<agent::StandbyReply> receive(const std::function<bool()>& waits_on);
   /// The process has closed the connection, or has sent something.
   [[nodiscard]] bool has_ended() const;
@@ -34,7 +34,7 @@ class StandbyConnection {
   Descriptor socket_;
 };
 
-/// A request of this build, with nothing but what it asks for.
+/// A request of this build, with only its kind set.
 agent::StandbyRequest standby_request(agent::Ask ask);
 
 }  // namespace dcmt::recorder

@@ -1,4 +1,4 @@
-// How traces and spools are named.
+// The names of traces and spools.
 #pragma once
 
 #include <fmt/format.h>
@@ -14,8 +14,7 @@ inline std::string spool_stem(const std::string& spool_path) {
   return std::filesystem::path(spool_path).stem().string();
 }
 
-/// By rank, if the process has one (-1: none). Where `is_used` says that an earlier one has the name, a number is
-/// added.
+/// By rank, if the process has one (-1: none). If `is_used` returns true for the name, adds a number.
 template <class IsUsed>
 std::string unused_trace_name(std::int32_t rank, std::uint32_t pid, IsUsed&& is_used) {
   const std::string stem = rank >= 0 ? fmt::format("rank{}", rank) : fmt::format("pid{}", pid);

@@ -1,4 +1,4 @@
-// Where blocks live.
+// The devices of blocks.
 #pragma once
 
 #include <cstdint>
@@ -7,13 +7,13 @@
 
 namespace dcmt::recorder {
 
-/// No block is larger, and no device has more.
+/// Limit of a block's bytes, and of a device's.
 inline constexpr std::uint64_t kMostDeviceBytes = std::uint64_t{1} << 46;
 
 /// The CPU or one of CUDA's devices.
 class Device {
  public:
-  /// @param wire  of wire::BlockRecord; nullopt for a device that no machine has
+  /// @param wire  as in wire::BlockRecord; nullopt for a device that no machine has
   static std::optional<Device> from_wire(std::uint32_t wire);
   /// @param gpu  as in BlockRow
   static std::optional<Device> from_row(std::optional<std::int64_t> gpu);

@@ -1,4 +1,4 @@
-// The sums of one interval: exact, whether its rows are kept or not.
+// The sums of one interval: exact, whether or not its rows are kept.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@ namespace dcmt::recorder {
 /// Thread-safety: none.
 struct IntervalSums {
   IntervalRow row;
-  std::vector<IntervalCurveRow> curves;  ///< one per device that was seen in the run
+  std::vector<IntervalCurveRow> curves;  ///< one for each device seen in the run
 
   /// Highest allocated bytes of any device.
   [[nodiscard]] std::int64_t peak() const;
@@ -21,25 +21,26 @@ struct IntervalSums {
   /// Allocated bytes of all devices now.
   [[nodiscard]] std::int64_t allocated() const;
 
-  /// Of one device.
+  /// Allocated bytes of one device.
   [[nodiscard]] std::int64_t allocated(Device device) const;
 
-  /// @return what the device has allocated after it
+  /// @return the device's allocated bytes afterwards
   std::int64_t alloc(Device device, std::int64_t bytes, const Moment& at);
   /// @param waits  other streams still use the block: it stays active
   void free(Device device, std::int64_t bytes, const Moment& at, bool waits = false);
-  /// The sum of blocks that are no records each has become more, or less: not counted among allocations and frees.
-  /// @return what the device has allocated after it
+  /// The sum of blocks without records of their own has changed; it does not count as an allocation or a free.
+  /// @return the device's allocated bytes afterwards
   std::int64_t change(Device device, std::int64_t bytes, const Moment& at);
-  /// A freed block that waited is active no more.
+  /// A freed block that waited is no longer active.
   void free_done(Device device, std::int64_t bytes, const Moment& at);
-  /// What the device's allocator has of it. From the first one with `traced` on, active bytes are known.
+  /// Sets the bytes that the device's allocator has reserved. From the first call with `traced` on, active bytes are
+  /// exact.
   void reserve(Device device, std::int64_t bytes, bool traced, const Moment& at);
 
-  /// The interval that follows: nothing in it yet, the curves go on where they are.
+  /// The next interval: empty, with the curves continued.
   [[nodiscard]] IntervalSums next(RowId id, const Moment& at) const;
 
-  /// Takes the interval that follows into this one.
+  /// Merges the next interval into this one.
   void merge(const IntervalSums& following);
 
  private:

@@ -1,4 +1,4 @@
-// What the parts of the Assembler share: the writer, the next free row ids, and the moment of the current record.
+// What the parts of the Assembler share: the writer, the next free row ids, and the time of the current record.
 #pragma once
 
 #include <cstdint>
@@ -11,8 +11,8 @@
 
 namespace dcmt::recorder {
 
-/// Next free id of every table whose rows are named before they are written. Operators, blocks, storages and tensors
-/// have the sequence of the record that made them.
+/// The next free id of every table whose ids are assigned before the rows are written. For operators, blocks, storages
+/// and tensors, the id is the sequence of the record that made them.
 struct RowIds {
   RowId mark = 1;
   RowId sample = 1;
@@ -27,14 +27,14 @@ struct Journal {
   PrivateState state;
   RowKeeper rows;  ///< for operators, lifetimes, marks, samples and edges
   RowIds ids = {};
-  Moment now = {};           ///< of the record being applied
-  std::uint32_t thread = 0;  ///< that wrote it
+  Moment now = {};           ///< of the record that is being applied
+  std::uint32_t thread = 0;  ///< number of its thread
   std::uint64_t bad_records = 0;
 
-  /// Writes a diagnostic row at the current moment. `code` must be static text.
+  /// Writes a diagnostic row at the current time. `code` must be static text.
   Status diagnose(std::string_view code, std::string_view text);
 
-  /// Notes a record that makes no sense, up to a limit: a garbled spool must not fill the disk.
+  /// Reports an invalid record, up to a limit: a damaged spool must not fill the disk.
   Status bad_record(std::string_view what);
 
   /// Finds the next free ids in an unfinished trace.

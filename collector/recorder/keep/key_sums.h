@@ -1,4 +1,5 @@
-// How often each key was gathered, released and read after it: exact over the whole run, whatever rows are kept.
+// How often each key was gathered, released and read after a release: exact over the whole run, whichever rows are
+// kept.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +17,7 @@ class KeySums {
  public:
   Status resume(TraceWriter& writer);
 
-  /// The sums of a key, about to be changed.
+  /// The sums of a key, which are about to change.
   KeySumRow& of(std::int64_t graph, std::int64_t key);
 
   Status commit(TraceWriter& writer);

@@ -1,5 +1,5 @@
-// What a killed recorder leaves for the one that continues: tables inside the unfinished trace that readers do not know
-// and that finish drops. Rows tell the rest: whatever still lives has a row without an end.
+// The state that a killed recorder leaves for the next one: tables in the unfinished trace that readers ignore and that
+// the finish drops. The rest follows from the rows: a live object has a row without an end.
 #pragma once
 
 #include <cstdint>
@@ -14,13 +14,13 @@
 
 namespace dcmt::recorder {
 
-/// What a row of wire_id says.
+/// The meaning of a row of wire_id.
 enum class WireIdKind : std::int64_t {
   kString = 1,         ///< wire string id -> string row
   kStack = 2,          ///< wire stack id -> stack row
   kMark = 3,           ///< wire mark id -> open mark row
-  kMissingString = 4,  ///< as kString, but its text has not come yet
-  kMissingStack = 5,   ///< as kStack, but its frames have not come yet
+  kMissingString = 4,  ///< like kString, but its text has not arrived yet
+  kMissingStack = 5,   ///< like kStack, but its frames have not arrived yet
   kMissingCode = 6,    ///< wire code id -> frame row that waits for the code object
   kStream = 7,         ///< CUDA's handle of a stream -> its number
 };
@@ -28,14 +28,14 @@ enum class WireIdKind : std::int64_t {
 /// Thread-safety: none.
 class PrivateState {
  public:
-  /// Creates the tables where they do not exist. `database` must outlive the result.
+  /// Creates the tables unless they exist. `database` must outlive the result.
   static Expected<PrivateState> create(Database& database);
 
   Status add_id(WireIdKind kind, std::uint64_t wire, RowId id);
   Status remove_id(WireIdKind kind, std::uint64_t wire, RowId id);
   Status each_id(const std::function<void(WireIdKind, std::uint64_t wire, RowId id)>& visit);
 
-  /// Keeps a whole wire record for replay, with its time and a row id that only its own moment could tell.
+  /// Stores a whole wire record for replay, with its time and a row id that was only available at that time.
   Status keep_record(const Moment& at, std::uint32_t thread, RowId resolved, std::string_view bytes);
   Status drop_record(std::int64_t seq);
   Status each_record(const std::function<Status(const Moment& at, std::uint32_t thread, RowId resolved,
@@ -44,7 +44,7 @@ class PrivateState {
   Status set(std::string_view key, std::int64_t value);
   Expected<std::map<std::string, std::int64_t, std::less<>>> values();
 
-  /// Removes the tables; nothing else may be called afterwards.
+  /// Removes the tables; no other function may be called afterwards.
   Status drop();
 
  private:

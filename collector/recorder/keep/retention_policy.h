@@ -1,8 +1,8 @@
-// Which stretches of a run keep their rows, and which only their sums. No rows here: only decisions.
+// Decides which parts of a run keep their rows, and which only their sums. It has no rows, only decisions.
 //
-// Everything is kept until a tenth of the disk bound is used. From there on, and from the beginning where steps were
-// asked for, what is kept are windows: the steps asked for, every Nth, those that reach a new peak, those that show a
-// finding not seen before, and the last ones.
+// Everything is kept until a tenth of the disk bound is used. After that, or from the begin if steps were requested,
+// windows are kept: requested steps, every Nth step, steps with a new peak, steps with a finding not seen before, and
+// the last steps.
 #pragma once
 
 #include <algorithm>
@@ -28,7 +28,7 @@ struct RetentionOptions {
   std::int64_t every = 1000;     ///< 0: none for this reason
   std::int64_t last = 3;         ///< finished steps kept at the end
   std::int64_t max_disk = std::int64_t{5} * 1024 * 1024 * 1024;  ///< bytes of one trace
-  double everything_up_to = 0.1;  ///< of max_disk: until then everything is kept, unless steps are named
+  double everything_up_to = 0.1;  ///< fraction of max_disk up to which everything is kept, unless steps are named
 };
 
 enum class FindingKind : std::uint8_t { kResidual, kReadAfterRelease, kOutOfMemory };
@@ -38,46 +38,45 @@ class RetentionPolicy {
  public:
   explicit RetentionPolicy(RetentionOptions options) : options_(std::move(options)) {}
 
-  /// Takes the size of the trace; what is decided later goes by it.
+  /// Sets the size of the trace, on which later decisions depend.
   void set_used(std::int64_t bytes) { used_ = bytes; }
-  /// From now on everything is kept, as after a resume, where only what is left in a spool is to come.
+  /// From now on everything is kept, for example after a resume, where only the rest of a spool follows.
   void keep_everything() { everything_ = true; }
 
-  /// Whether the stretch that begins now is kept whatever will happen in it.
-  /// @param step  number of the step that will end it, as far as one can tell
+  /// Whether the part that begins now is kept regardless of its content.
+  /// @param step  expected number of the step that will end it
   [[nodiscard]] Kept beforehand(std::int64_t step) const;
 
-  /// Whether the stretch that ended is kept for what happened in it. Nothing is remembered of the answer.
+  /// Whether the part that ended is kept because of its content. The call changes no state.
   /// @param step  its number, if a step ended it  @param peak  highest allocated bytes in it
   [[nodiscard]] Kept afterwards(std::optional<std::int64_t> step, std::int64_t peak) const;
 
-  /// A stretch with this peak is kept.
+  /// A part with this peak is kept.
   void kept(std::int64_t peak);
   [[nodiscard]] std::int64_t kept_peak() const { return kept_peak_; }
 
-  /// Something wrong was seen with a key in the running stretch.
+  /// A problem with a key was seen in the current part.
   void see_finding(FindingKind kind, std::int64_t graph, std::int64_t key);
-  /// A new stretch begins.
+  /// A new part begins.
   void next() {
     new_finding_ = false;
     ++stretch_;
   }
 
   [[nodiscard]] std::int64_t last() const { return options_.last; }
-  /// No room is left for lifetimes that are not in the trace: only what bounds itself is written from here on.
+  /// There is no space for lifetimes that are not in the trace: from here on, only data of bounded size is written.
   [[nodiscard]] bool full() const;
-  /// So little room is left that a row whose end has come is removed instead of growing by it.
+  /// There is so little space that a row whose end has come is removed instead of growing.
   [[nodiscard]] bool over() const;
-  /// How many rows are written before the size is read again. In a trace that has rows on both sides, each may cost a
-  /// page.
+  /// How many rows are written before the size is read again. In a trace with rows on both sides, each may need a page.
   [[nodiscard]] std::size_t batch_rows(std::size_t usual) const;
   /// How many rows may wait: `usual`, or less where the disk bound is so small that they would not fit.
   [[nodiscard]] std::size_t most_rows(std::size_t usual) const {
     constexpr std::int64_t kShare = 500;
     return std::min(usual, static_cast<std::size_t>(options_.max_disk / kShare));
   }
-  /// How many stretches without rows share one row of sums: 1 until nine tenths of the bound are used, and doubled
-  /// with every two-hundredth from there on, so that the bound holds however long the run is.
+  /// How many parts without rows share one row of sums: 1 until nine tenths of the bound are used, then doubled with
+  /// every two-hundredth, so that the bound holds for a run of any length.
   [[nodiscard]] std::int64_t merged() const;
 
  private:
@@ -93,7 +92,7 @@ class RetentionPolicy {
   bool new_finding_ = false;
   struct Shown {
     int times = 0;
-    std::int64_t in = 0;  ///< the stretch that was counted last
+    std::int64_t in = 0;  ///< the part that was counted last
   };
   std::int64_t stretch_ = 1;
   std::map<std::tuple<FindingKind, std::int64_t, std::int64_t>, Shown> findings_;

@@ -1,4 +1,4 @@
-// Counts and numbers come from records that nobody vouches for: garbled ones must not overflow what adds them up.
+// Counts and numbers come from untrusted records: damaged ones must not overflow sums.
 #pragma once
 
 #include <cstdint>
@@ -6,7 +6,7 @@
 
 namespace dcmt::recorder {
 
-/// `sum` and `more`, or the largest number there is.
+/// `sum` + `more`, or the largest number on overflow.
 /// @param more  not below 0
 [[nodiscard]] constexpr std::int64_t saturating_sum(std::int64_t sum, std::int64_t more) {
   constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();

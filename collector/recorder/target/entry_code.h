@@ -1,4 +1,4 @@
-// Where the code lies in another process that a borrowed thread is to run.
+// Addresses of code, in another process, that a borrowed thread has to run.
 #pragma once
 
 #include <sys/types.h>
@@ -15,17 +15,17 @@ struct EntryCode {
   std::uint64_t dlopen = 0;
   std::uint64_t memfd_create = 0;  ///< 0: its C library is older than 2.27
   std::uint64_t close = 0;
-  /// CPython's loop that runs Python code; empty: a program without Python. A thread that runs in it, and not in what
-  /// it calls, holds nothing that the loader or malloc want, and no errno that is still to be read.
+  /// CPython's loop that runs Python code; empty: a program without Python. A thread inside this loop, and not in a
+  /// function called from it, holds no lock of the loader or of malloc, and no errno that is still to be read.
   scan::CodeRange python_loop;
-  /// The C library's return from a signal's handler (rt_sigreturn).
+  /// The C library's return from a signal handler (rt_sigreturn).
   std::uint64_t restore = 0;
 };
 
-/// kCannotRecord, in words that follow the process's name, where its C library has no such code.
+/// kCannotRecord, with a text that follows the process's name, if its C library does not have such code.
 Expected<EntryCode> find_entry_code(scan::ProcessMemory& memory);
 
-/// Whether the process has a python_loop, and may be read.
+/// True if the process has a python_loop and may be read.
 bool has_python_loop(pid_t pid);
 
 }  // namespace dcmt::recorder

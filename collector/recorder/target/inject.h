@@ -1,4 +1,4 @@
-// Putting a process in standby that was not started so, without a debugger.
+// Puts a process in standby that was not started in standby, without a debugger.
 #pragma once
 
 #include <optional>
@@ -9,14 +9,14 @@
 
 namespace dcmt::recorder {
 
-/// What makes it impossible to get into the process, as far as can be seen without touching it; nothing if there is
+/// The reason why the process cannot be entered, as far as that can be checked without touching it; nothing if there is
 /// none.
 std::optional<Obstacle> injection_obstacle(const TargetProcess& target);
 
-/// Has a thread of the process load the library, and waits until it is in standby. Where the process sees other files,
-/// the agent that lies beside the library goes there as memory. The process is stopped for at most
-/// the moment that one of its threads needs to be given a call; it is as it was if this fails. kCannotRecord in one
-/// line, kStopped if no thread of it was asleep for a while.
+/// Lets a thread of the process load the library, and waits until the process is in standby. If the process sees other
+/// files, the agent beside the library is transferred as memory. The process is stopped at most for the short time in
+/// which a thread is given a call; if this fails, the process is unchanged. kCannotRecord in one line, kStopped if none
+/// of its threads slept for a while.
 Status inject(const TargetProcess& target, const std::string& library);
 
 }  // namespace dcmt::recorder

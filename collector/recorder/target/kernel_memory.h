@@ -1,4 +1,4 @@
-// What the kernel counts of a process's memory. Reading it touches nothing of the process.
+// The kernel's figures of a process's memory. Reading them does not touch the process.
 #pragma once
 
 #include <sys/types.h>
@@ -10,14 +10,14 @@ namespace dcmt::recorder {
 
 struct KernelMemory {
   std::int64_t resident = 0;  ///< bytes of its pages that are in memory
-  /// Bytes of its own memory that it can write on, in memory or not: no allocator of the CPU has more.
+  /// Bytes of its private writable memory, resident or not: no CPU allocator has more.
   std::int64_t data = 0;
 };
 
-/// Nothing if there is no such process, or it has ended.
+/// Nothing if the process does not exist, or has ended.
 std::optional<KernelMemory> kernel_memory(pid_t pid);
 
-/// Whether it has the driver of a GPU, which torch loads when a program uses one. Looks through its mappings.
+/// True if it has loaded a GPU's driver, which torch loads when a program uses a GPU. Reads its mappings.
 bool uses_gpu(pid_t pid);
 
 }  // namespace dcmt::recorder

@@ -1,4 +1,4 @@
-// What started this process together with others of its kind: mpirun, srun or torchrun, each with its own variables.
+// The launcher that started this process together with others: mpirun, srun or torchrun, each with its own variables.
 #pragma once
 
 #include <sys/types.h>
@@ -9,15 +9,15 @@
 namespace dcmt::recorder {
 
 struct Launch {
-  std::string name;    ///< the same for all that were started together; empty if nothing of the kind started this one
-  std::string member;  ///< which of them: a rank, and its restart where there is one
+  std::string name;    ///< the same for all processes that were started together; empty if no launcher started this one
+  std::string member;  ///< identifies the process: a rank, and its restart if there is one
   std::int32_t rank = -1;
   std::int32_t world_size = -1;
 };
 
-/// By the environment. Where one launcher starts another, the inner one counts.
+/// From the environment. If one launcher starts another, the inner one counts.
 Launch launch_of_environment();
-/// The same of another process, by the environment that it was started with; none where that cannot be read.
+/// The same for another process, from its initial environment; none if that cannot be read.
 Launch launch_of_process(pid_t pid);
 
 }  // namespace dcmt::recorder

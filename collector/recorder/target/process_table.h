@@ -1,4 +1,4 @@
-// What /proc says of processes.
+// Processes as /proc lists them.
 #pragma once
 
 #include <sys/types.h>
@@ -13,20 +13,21 @@ struct ProcessEntry {
   pid_t pid = 0;
   pid_t parent = 0;
   std::uint64_t start = 0;  ///< clock ticks since boot
-  bool leaves = false;      ///< it is on its way out
+  bool leaves = false;      ///< it is exiting
   std::string name;
 };
 
 /// Start time of a live process in clock ticks since boot; 0 if it is gone or a zombie.
 std::uint64_t process_start(std::int64_t pid);
 
-/// Whether it is on its way out: it closes what it has open before it is a zombie.
+/// True if it is exiting: a process closes its files before it becomes a zombie.
 bool is_leaving(std::int64_t pid);
 
-/// Every process that is alive.
+/// Every live process.
 std::vector<ProcessEntry> all_processes();
 
-/// The pid that a process has here which calls itself `pid`, perhaps in a pid namespace of its own; 0 if there is none.
+/// The pid, in this namespace, of a process whose own pid is `pid`, perhaps in another pid namespace; 0 if there is
+/// none.
 pid_t pid_here(std::int64_t pid, std::uint64_t start);
 
 }  // namespace dcmt::recorder

@@ -1,4 +1,5 @@
-// What of a process's memory is in memory or in swap, as the kernel counts it, and what it is mapped for.
+// The part of a process's memory that is resident or swapped, by the kernel's counters, and the purpose of its
+// mappings.
 #pragma once
 
 #include <sys/types.h>
@@ -13,41 +14,41 @@
 
 namespace dcmt::recorder {
 
-/// Bytes; in memory or in swap.
+/// Bytes that are resident or swapped.
 struct ResidentMemory {
-  std::int64_t anonymous = 0;  ///< that belong to no file
-  std::int64_t file = 0;       ///< of files that it has mapped
+  std::int64_t anonymous = 0;  ///< memory without a file
+  std::int64_t file = 0;       ///< mapped files
   std::int64_t shared = 0;     ///< of shared memory
 };
 
-/// Reads counters of the kernel: costs the process nothing, whatever it has. Nothing if the process has ended.
+/// Reads the kernel's counters, which costs the process nothing. Nothing if the process has ended.
 [[nodiscard]] std::optional<ResidentMemory> resident_memory(pid_t pid);
-/// The same of the text of /proc/PID/status.
+/// Parses the text of /proc/PID/status.
 [[nodiscard]] std::optional<ResidentMemory> parse_status(std::string_view status);
 
 enum class MappingClass : std::uint8_t {
-  kLibraries,      ///< programs and libraries, with what they have changed of it
+  kLibraries,      ///< programs and libraries, including their changed pages
   kFiles,          ///< other files
   kSharedTensors,  ///< tensors that torch's processes share, as those of DataLoader's workers
   kSharedMemory,   ///< other shared memory
-  kDriver,         ///< of a GPU
-  kMalloc,         ///< of the C library's allocator, with what torch's allocator has of it
-  kPython,         ///< of Python's allocator of small objects
-  kStacks,         ///< of threads
-  kRecorder,       ///< what this tool has mapped
+  kDriver,         ///< driver of a GPU
+  kMalloc,         ///< the C library's allocator, including blocks that torch's allocator got from it
+  kPython,         ///< Python's allocator of small objects
+  kStacks,         ///< stacks of threads
+  kRecorder,       ///< mappings of this tool
   kOther,
 };
 inline constexpr std::size_t kMappingClasses = 10;
 
-/// As the trace has it: static text.
+/// The name in the trace: static text.
 [[nodiscard]] std::string_view name_of(MappingClass mapping_class);
 
 struct ClassBytes {
-  std::int64_t bytes = 0;  ///< in memory or in swap
-  std::int64_t torch = 0;  ///< of these, in blocks of torch's allocator
-  std::int64_t size = 0;   ///< of the mappings, used or not
+  std::int64_t bytes = 0;  ///< resident or swapped
+  std::int64_t torch = 0;  ///< bytes of these in blocks of torch's allocator
+  std::int64_t size = 0;   ///< size of the mappings, used or not
   std::int64_t mappings = 0;
-  std::string largest;  ///< the file of the largest mapping; empty: it has none
+  std::string largest;  ///< the file of the largest mapping; empty: none
   std::int64_t largest_bytes = 0;
 };
 using ClassesOfMemory = std::array<ClassBytes, kMappingClasses>;
@@ -58,7 +59,7 @@ struct BlockPlace {
   std::uint64_t bytes = 0;
 };
 
-/// What the allocators of C and Python have written at the begin of their pieces.
+/// Reads the headers that the allocators of C and Python write at the begin of their chunks and pools.
 class PieceHeaders {
  public:
   virtual ~PieceHeaders() = default;
@@ -66,12 +67,12 @@ class PieceHeaders {
   [[nodiscard]] virtual bool read(std::uint64_t address, std::span<std::uint64_t> words) = 0;
 };
 
-/// Of the text of /proc/PID/smaps. @param blocks  in the order of their addresses
+/// Parses the text of /proc/PID/smaps. @param blocks  sorted by address
 [[nodiscard]] ClassesOfMemory parse_smaps(std::string_view smaps, std::span<const BlockPlace> blocks,
                                           PieceHeaders& headers);
 
-/// The kernel walks the page tables of the process for it, a mapping at a time, while the process runs; it cannot map
-/// or unmap memory during each of these walks. Nothing if the process has ended or may not be read.
+/// The kernel walks the page tables of the process, one mapping at a time, while the process runs; the process cannot
+/// map or unmap memory during each walk. Nothing if the process has ended or may not be read.
 [[nodiscard]] std::optional<ClassesOfMemory> classes_of_memory(pid_t pid, std::span<const BlockPlace> blocks);
 
 }  // namespace dcmt::recorder

@@ -1,4 +1,4 @@
-// A stream of hand-made records, recorded by an Assembler into a trace of its own, and what the trace then says.
+// Tests that record hand-made records with an Assembler into a trace of their own, and read the trace.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -48,7 +48,7 @@ inline void two_places(TestStream& s) {
   s.stack(0x52, {{0xC0, 0, 13}});
 }
 
-/// SQL: the line of a stack, and the name of an operator, whose ids these columns have.
+/// SQL for the line of a stack, and for the name of an operator, whose ids are in these columns.
 inline std::string line(const std::string& column) {
   return "(SELECT f.line FROM stack k JOIN frame f ON f.id = k.frame WHERE k.id = " + column + ")";
 }
@@ -56,7 +56,7 @@ inline std::string op(const std::string& column) {
   return "(SELECT text FROM operator o JOIN string ON string.id = o.name WHERE o.id = " + column + ")";
 }
 
-/// Numbers and texts as rows() gives them.
+/// Formats numbers and texts like rows().
 template <class... Parts>
 std::string row(const Parts&... parts) {
   std::ostringstream text;
@@ -78,13 +78,13 @@ class AssemblerFixture : public ::testing::Test {
 
   static void check(const Status& status) { ASSERT_TRUE(status.ok()) << status.error().message; }
 
-  /// A recording that goes on.
+  /// An unfinished recording.
   struct Recording {
     std::unique_ptr<TraceWriter> writer;
     std::unique_ptr<Assembler> assembler;
     std::size_t applied = 0;
 
-    /// What was added to the stream since the last call.
+    /// Applies what was added to the stream since the last call.
     void apply(const TestStream& stream) {
       for (; applied < stream.records.size(); ++applied) {
         const TestRecord& record = stream.records[applied];
@@ -105,7 +105,7 @@ class AssemblerFixture : public ::testing::Test {
     return recording;
   }
 
-  /// Records the stream, with a commit after every record if asked, and finishes.
+  /// Records the stream, with a commit after every record if requested, and finishes.
   Database record(const TestStream& stream, bool commit_each = false) {
     Recording recording = start();
     for (const TestRecord& r : stream.records) {

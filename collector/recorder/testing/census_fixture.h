@@ -1,4 +1,4 @@
-// Streams with censuses: who holds a storage, and the code in which its holders stand.
+// Streams with censuses: the holders of a storage, and the code of these holders.
 #pragma once
 
 #include <filesystem>
@@ -21,10 +21,11 @@ class CensusFixture : public AssemblerFixture {
     return bytes;
   }
 
-  /// One of the code objects of the bytecode tests.
-  /// @param before_last  what comes between the two pieces of the body's last part
-  static void body(TestStream& s, std::uint64_t code, const std::string& function,
-                   const std::function<void()>& before_last = [] {}) {
+  /// Publishes one of the code objects of the bytecode tests.
+  /// @param before_last  called between the two pieces of the body's last part
+  static void body(
+      TestStream& s, std::uint64_t code, const std::string& function,
+      const std::function<void()>& before_last = [] {}) {
     std::ifstream file(std::string(DCMT_SOURCE_DIR) + "/collector/recorder/testdata/bytecode_3.11.json");
     for (const auto& fixture : nlohmann::json::parse(file)) {
       if (fixture["name"] != function) continue;
@@ -41,11 +42,11 @@ class CensusFixture : public AssemblerFixture {
     }
   }
 
-  /// buf is assigned in line 2 and deleted in 5, alias is assigned in line 3 and never deleted, the return is in 6; the
-  /// frame stands at offset 52.
+  /// buf is assigned in line 2 and deleted in line 5, alias is assigned in line 3 and never deleted, the return is in
+  /// line 6; the frame is at offset 52.
   static void straight_body(TestStream& s, std::uint64_t code) { body(s, code, "straight"); }
 
-  enum class Body { kBefore, kAround, kAfter };  ///< the census's end
+  enum class Body { kBefore, kAround, kAfter };  ///< relative to the census's end
 
   std::string write_source() const {
     const std::string file = path("generated.py");
@@ -54,7 +55,7 @@ class CensusFixture : public AssemblerFixture {
     return file;
   }
 
-  /// A storage with two tensors, one of them named by two locals, released before.
+  /// A storage with two tensors, which was released before; two locals refer to one of the tensors.
   static void census(TestStream& s, const std::string& file, Body comes) {
     using wire::RecordType;
     s.named_thread(100, "python");
@@ -73,7 +74,7 @@ class CensusFixture : public AssemblerFixture {
     s.census_tensor(1, 0xA1, 2, 0, 0);
     s.census_local(1, 0x90, 0xC0, 0, 52, 4, "buf");
     s.census_local(1, 0x90, 0xC0, 1, 52, 4, "alias");
-    s.census_local(1, 0x90, 0xC0, 1, 52, 4, "alias");  // seen twice, one slot
+    s.census_local(1, 0x90, 0xC0, 1, 52, 4, "alias");  // recorded twice, one slot
     s.census_local(1, 0x90, 0xC0, 0, 52, 4, "", wire::LocalKind::kEvalStack);
     const auto end = [&s] { s.census(RecordType::kCensusEnd, 1, 0xB0, 2, wire::kCensusOtherThreads, 0, 3); };
     if (comes == Body::kAround) return body(s, 0xC0, "straight", end);

@@ -1,4 +1,4 @@
-// A spool file as an agent leaves it, made by hand.
+// A hand-made spool file, as an agent leaves it.
 #pragma once
 
 #include <fcntl.h>
@@ -14,7 +14,7 @@
 
 namespace dcmt::recorder::testing {
 
-/// Mapped for as long as it lives, so that a reader sees what is added later.
+/// Mapped as long as it lives, so that a reader sees later additions.
 class TestSpool {
  public:
   static constexpr std::uint32_t kChunks = 3;

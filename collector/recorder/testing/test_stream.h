@@ -1,4 +1,4 @@
-// Hand-made records for tests: a stream with dense sequences, handed to an Assembler record by record.
+// Hand-made records for tests: a stream with dense sequences, for an Assembler.
 #pragma once
 
 #include <cstdint>
@@ -24,9 +24,9 @@ struct TestRecord {
 class TestStream {
  public:
   std::vector<TestRecord> records;
-  std::uint32_t thread = 1;  ///< of the records to come
+  std::uint32_t thread = 1;  ///< thread of the next records
 
-  /// Appends a record; the header's type, aux, length, sequence and counter (1000 cycles apart) are filled in.
+  /// Appends a record; fills in the header's type, aux, length, sequence and counter (1000 cycles apart).
   template <class Record>
   std::uint64_t add(wire::RecordType type, std::uint32_t aux, Record record, std::string_view tail = {}) {
     const std::size_t bytes = (sizeof(Record) + tail.size() + 7) / 8 * 8;
@@ -47,7 +47,7 @@ class TestStream {
     return record.header.seq;
   }
 
-  /// Leaves sequences out.
+  /// Skips sequences.
   void skip(std::uint64_t count) { next_seq_ += count; }
 
   std::uint64_t clock(std::uint64_t ns) {
@@ -158,7 +158,7 @@ class TestStream {
     record.bytes = bytes;
     return add(wire::RecordType::kBlockAlloc, 0, record);
   }
-  /// While one of autograd's nodes runs. Takes three sequences, of which the first is returned.
+  /// Allocates while an autograd node runs. Uses three sequences; returns the first.
   std::uint64_t alloc_in_node(const std::string& node, std::uint64_t ordinal, std::uint64_t address,
                               std::uint64_t bytes) {
     wire::BlockInNodeRecord record{};
@@ -180,7 +180,7 @@ class TestStream {
     return add(wire::RecordType::kSmallBlocks, device, record);
   }
 
-  /// On the first GPU.
+  /// Allocates on the first GPU.
   std::uint64_t cuda_alloc(std::uint64_t address, std::uint64_t bytes, std::uint64_t stack = 0) {
     wire::BlockRecord record{};
     record.address = address;
@@ -246,7 +246,7 @@ class TestStream {
     record.ordinal = ordinal;
     return add(wire::RecordType::kOpEnd, 0, record);
   }
-  /// A whole operator with the thread's next ordinal; the sequence of its begin.
+  /// A whole operator with the thread's next ordinal; returns the sequence of its begin.
   std::uint64_t op(const std::string& name, wire::OpScope scope = wire::OpScope::kFunction) {
     const std::uint64_t ordinal = ++ordinal_;
     const std::uint64_t begin = op_begin(name, ordinal, scope);
@@ -360,7 +360,7 @@ class TestStream {
   void body(std::uint64_t code, wire::CodeBodyPart part, const std::string& bytes, std::size_t piece = 64) {
     for (std::size_t at = 0; at == 0 || at < bytes.size(); at += piece) body_piece(code, part, bytes, at, piece);
   }
-  /// Of a part of a body, `bytes` as a whole, the piece at `at`.
+  /// Publishes one piece, which begins at `at`, of a body part whose complete content is `bytes`.
   void body_piece(std::uint64_t code, wire::CodeBodyPart part, const std::string& bytes, std::size_t at,
                   std::size_t most) {
     wire::CodeBodyRecord record{};
@@ -383,7 +383,7 @@ class TestStream {
   std::uint64_t next_seq_ = 1;
   std::uint64_t ordinal_ = 0;
   std::map<std::string, std::uint64_t> texts_;
-  std::map<std::uint64_t, std::uint64_t> bytes_;  ///< of storages, as last told
+  std::map<std::uint64_t, std::uint64_t> bytes_;  ///< of storages, as last recorded
 };
 
 }  // namespace dcmt::recorder::testing

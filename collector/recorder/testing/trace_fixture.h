@@ -1,4 +1,4 @@
-// A new trace in a folder of its own, for tests of what writes rows.
+// A new trace in a folder of its own, for tests of code that writes rows.
 #pragma once
 
 #include <gtest/gtest.h>
