@@ -35,13 +35,13 @@ namespace {
 
 constexpr char kBlockInNode[] = "a block's allocation in a node";
 
-/// Private meta key, gone after finish.
+/// Private meta key, removed by finish().
 constexpr char kDrained[] = "drained";
-/// A garbled counter must not carry the clock away: no recording is silent for this long.
+/// A damaged counter must not move the clock too far: no recording is silent for this long.
 constexpr std::int64_t kMaxJumpNs = std::int64_t{30} * 24 * 3600 * 1'000'000'000;
-/// Garbled clock readings must not fill the disk.
+/// Limit of rows: damaged clock readings must not fill the disk.
 constexpr std::int64_t kMaxClockChanges = 100;
-/// What no reading has found, in bytes and of what is allocated, to be worth a search.
+/// Memory without a holder in any reading that is worth a search: in bytes, and as a share of the allocated bytes.
 constexpr std::int64_t kLeastUnfound = 1 << 20;
 constexpr double kUnfoundShare = 0.05;
 
@@ -153,7 +153,7 @@ class Assembler::Impl {
   CensusContext census_context();
   Status block_in_node(std::string_view bytes, std::uint32_t thread);
   Status dispatch(std::string_view bytes, const wire::RecordHeader& header);
-  /// Calls `handle` with the record's fixed part, if it has one.
+  /// Calls `handle` with the record's fixed part if it is complete.
   template <class Record, class Handle>
   Status with(std::string_view bytes, const char* what, Handle&& handle) {
     const auto record = view_as<Record>(bytes);
@@ -167,14 +167,14 @@ class Assembler::Impl {
   Status note_clock_change(ClockFit::Outcome outcome);
   Status repoint(const wire::RepointRecord& record);
   Status lost(const wire::LostRecord& record);
-  /// @param since  ns: when the first of them was lost, nullopt if that is not known
+  /// @param since  ns: when the first of them was lost; nullopt if unknown
   Status write_loss(std::string_view reason, std::int64_t count, std::optional<std::int64_t> since);
   Status note_left_out();
   Status diagnostic(const wire::DiagnosticRecord& record);
   Status write_open_rows();
   Status save();
 
-  /// Hands everything that rows do not tell to `visit(name, value)`.
+  /// Calls `visit(name, value)` for all state that does not follow from rows.
   template <class Visit>
   void visit(Visit&& visit) {
     visit("records", records_);
@@ -203,7 +203,7 @@ class Assembler::Impl {
   OwnerBook owners_;
   GrowthWatch growth_;
   StepEnds step_ends_;
-  std::int64_t rounds_ = 0;  ///< steps that growth_ has seen end
+  std::int64_t rounds_ = 0;  ///< ended steps that growth_ has processed
   SmallBlocksThen small_blocks_;
   StreamNumbers streams_{journal_};
   SegmentBook segments_{journal_, streams_};
@@ -214,7 +214,7 @@ class Assembler::Impl {
   std::int64_t records_ = 0;
   bool has_past_ = false;
   std::int64_t lost_ = 0;
-  RowId left_out_row_ = 0;  ///< says how many lifetimes found no room
+  RowId left_out_row_ = 0;  ///< row with the number of omitted lifetimes
   std::string drained_;
 };
 
@@ -275,11 +275,11 @@ Status Assembler::Impl::apply(const wire::RecordHeader& record, std::uint32_t th
   const auto seq = static_cast<std::int64_t>(header.seq);
   if (seq <= journal_.now.seq) return {};
 
-  // A reading first: its own time, and all that follow, are on the line through it.
+  // Use a reading first: its own time, and all later times, are on the line through it.
   if (header.type == wire::RecordType::kClock) {
     DCMT_RETURN_IF_ERROR(with<wire::ClockRecord>(bytes, "a clock reading", [&](const auto& r) { return clock(r); }));
   }
-  const bool is_first = records_ == 0;  // past or not, time and steps begin here
+  const bool is_first = records_ == 0;  // with or without a past, time and steps begin here
   std::int64_t ns = clock_.ns(header.tsc);
   if (!is_first && (ns < journal_.now.ns || ns - journal_.now.ns > kMaxJumpNs)) ns = journal_.now.ns;
   journal_.now = {seq, ns};
@@ -369,9 +369,9 @@ Status Assembler::Impl::dispatch(std::string_view bytes, const wire::RecordHeade
   using wire::RecordType;
   switch (header.type) {
     case RecordType::kClock:
-      return {};  // taken before its time was known
+      return {};  // used before its time was computed
     case RecordType::kBlockAllocInNode:
-      return journal_.bad_record(kBlockInNode);  // too short; else it was taken apart before
+      return journal_.bad_record(kBlockInNode);  // too short; a valid one was split before
     case RecordType::kString:
       return string(bytes);
     case RecordType::kCode:
@@ -514,7 +514,7 @@ Status Assembler::Impl::clock(const wire::ClockRecord& record) {
 }
 
 Status Assembler::Impl::take_own_clock(const ClockTriple& own) {
-  // In another time namespace the recorder's monotonic clock is not the job's.
+  // In another time namespace, the recorder's monotonic clock differs from the job's.
   if (!own_clock_agrees_) own_clock_agrees_ = clock_.agrees({own.tsc, own.monotonic_ns});
   return *own_clock_agrees_ ? take_reading(own) : Status{};
 }
@@ -609,11 +609,11 @@ Status Assembler::Impl::note_damaged_chunks(std::uint64_t damaged, std::uint64_t
 }
 
 Status Assembler::Impl::note_lost(std::uint64_t counted) {
-  // The counter is shared memory that the job can write on.
+  // The counter is in shared memory that the job can write to.
   if (counted > static_cast<std::uint64_t>(std::numeric_limits<std::int32_t>::max())) {
     return journal_.bad_record("the count of losses");
   }
-  // Asked of the rows, since they are there after any resume.
+  // Read it from the rows, which exist after any resume.
   std::int64_t declared = 0;
   DCMT_RETURN_IF_ERROR(each_row(journal_.writer.database(),
                                 "SELECT coalesce(sum(count), 0) FROM loss WHERE reason = 'no_room'",
@@ -658,7 +658,7 @@ Status Assembler::Impl::save() {
 }
 
 Status Assembler::Impl::commit(std::string_view drained) {
-  if (phases_.steps() == 0) growth_.round();  // without steps, the time between two commits stands for one
+  if (phases_.steps() == 0) growth_.round();  // without steps, the time between two commits counts as one
   DCMT_RETURN_IF_ERROR(write_open_rows());
   if (records_ != 0 || has_past_) DCMT_RETURN_IF_ERROR(journal_.rows.commit(journal_.now));
   DCMT_RETURN_IF_ERROR(note_left_out());

@@ -46,7 +46,7 @@ TEST_F(AssemblerTest, DefinitionsMayComeAfterTheirFirstUse) {
 
 TEST_F(AssemblerTest, ClockFollowsTheReadings) {
   TestStream s;
-  s.op_begin("a", 1);  // text at 1, operator at counter 2000: 1 GHz until a reading says otherwise
+  s.op_begin("a", 1);  // text at 1, operator at counter 2000: 1 GHz until there is another reading
   s.clock(1'000'000);  // at counter 3000
   s.skip(100'000);
   s.clock(1'000'000 + 200'002'000);  // 100'001 records of 1000 cycles later: 2 ns a cycle
@@ -59,7 +59,7 @@ TEST_F(AssemblerTest, AJumpOfTheClockIsSaidAndTheErrorIsKept) {
   TestStream s;
   s.clock(1'000'000'000);  // at counter 1000
   s.skip(20'000);
-  s.clock(1'020'000'100);  // 20'001'000 cycles later, 100 ns less than 1 GHz says
+  s.clock(1'020'000'100);  // 20'001'000 cycles later, 100 ns less than at 1 GHz
   s.skip(1'000'000);
   s.clock(1'030'000'000);  // 1 s of the counter, but 10 ms of the clock
   s.mark(RecordType::kMarkPoint, MarkKind::kUser, "after");
@@ -92,7 +92,7 @@ TEST_F(AssemblerTest, GapIsALoss) {
   check(assembler.note_gap(1, 3));
   check(assembler.note_gap(5, 5, true));
   for (const auto& [from, to] : {std::pair<std::uint64_t, std::uint64_t>{0, 3}, {7, 6}, {7, wire::kMaxSequence + 1}}) {
-    check(assembler.note_gap(from, to));  // none that can be
+    check(assembler.note_gap(from, to));  // impossible gaps
   }
   EXPECT_EQ(assembler.last_seq(), 5u);
   check(assembler.note_gap(4, 4));  // found later
@@ -107,13 +107,13 @@ TEST_F(AssemblerTest, LossesThatOnlyTheCounterKnowsAreALossOfUnknownTime) {
   TestStream s;
   s.op("aten::relu");
   s.add(RecordType::kLost, 1, wire::LostRecord{{}, 5, 400});
-  s.add(RecordType::kLost, 4, wire::LostRecord{{}, 9, 400});  // in flight: not of those that had no room
+  s.add(RecordType::kLost, 4, wire::LostRecord{{}, 9, 400});  // in flight: not lost for lack of space
   Recording recording = start();
   recording.apply(s);
   check(recording.assembler->note_lost(5));
   check(recording.assembler->note_lost(7));
   check(recording.assembler->note_lost(7));
-  check(recording.assembler->note_lost(std::uint64_t{1} << 31));  // a counter that the job has written on
+  check(recording.assembler->note_lost(std::uint64_t{1} << 31));  // a counter that the job has overwritten
   check(recording.assembler->finish());
   const auto last = recording.assembler->last_seq();
   EXPECT_EQ(rows(recording.database(), "SELECT reason, count, from_ns, from_seq, to_seq, ns FROM loss ORDER BY id"),
@@ -164,7 +164,7 @@ TEST_F(AssemblerTest, WhatIsNoRecordOfOursIsSkipped) {
     check(recording.assembler->apply(*header, 1));
   }
   EXPECT_EQ(recording.assembler->last_seq(), 3u);
-  header->seq = 2;  // which was there before
+  header->seq = 2;  // a sequence that was used before
   check(recording.assembler->apply(*header, 1));
   EXPECT_EQ(recording.assembler->totals().records, 3);
   check(recording.assembler->finish());
@@ -182,7 +182,7 @@ TEST_F(AssemblerTest, AGarbledCounterDoesNotCarryTheClockAway) {
     s.mark(RecordType::kMarkPoint, MarkKind::kUser, "a");
     at(s.records.size() - 1)->tsc = days * kDay;
   }
-  s.mark(RecordType::kMarkPoint, MarkKind::kUser, "a");  // back at the counter's usual values: time does not run back
+  s.mark(RecordType::kMarkPoint, MarkKind::kUser, "a");  // the counter is back at its usual values; time does not go back
   Database db = record(s);
   EXPECT_EQ(rows(db, "SELECT from_ns FROM mark ORDER BY id"), (Rows{"2000", "2000", row(29 * kDay), row(29 * kDay)}));
 }
@@ -193,7 +193,7 @@ TEST_F(AssemblerTest, ChangesOfTheClockAreSaidAHundredTimesAtMost) {
   s.clock(ns);
   for (int jump = 0; jump < 105; ++jump) {
     s.skip(20'000);
-    s.clock(ns += 20'001'000);  // as the counter says
+    s.clock(ns += 20'001'000);  // as with the counter's rate
     s.skip(1'000'000);
     s.clock(ns += 10'000'000);  // after a second of the counter
   }
@@ -290,7 +290,7 @@ TEST_F(AssemblerTest, WhatWasReadIsNotWantedAgain) {
   EXPECT_FALSE(recording.assembler->wants_reading());
   recording.assembler->reading_begins(scan::Scope::kAll);
   s.storage_death(0xB0);
-  s.birth(0xA2, 0xB0, 0, 1 << 20);  // at its address, while it was read: which of the two that was is not known
+  s.birth(0xA2, 0xB0, 0, 1 << 20);  // at its address, during the reading: which of the two the reading found is unknown
   recording.apply(s);
   reading.from_ns = 0;
   reading.to_ns = 1'000'000'000;
@@ -364,7 +364,7 @@ TEST_F(AssemblerTest, GarbageNeverCrashes) {
   std::uint64_t seq = 0;
   for (int i = 0; i < 60000; ++i) {
     std::vector<std::uint64_t> words(3 + random() % 40);
-    // Small numbers make addresses, ids and enums collide, large ones overflow whatever is added up.
+    // Small numbers make equal addresses, ids and enums; large ones overflow sums.
     for (auto& word : words) word = random() % 3 != 0 ? random() % 8 : random();
     auto* header = reinterpret_cast<wire::RecordHeader*>(words.data());
     header->type = static_cast<RecordType>(random() % (static_cast<unsigned>(RecordType::kBlockAllocInNode) + 2));

@@ -11,12 +11,12 @@
 namespace dcmt::recorder {
 namespace {
 
-// Bounds against a garbled spool; real censuses stay far below.
+// Limits against a damaged spool; real censuses stay far below.
 constexpr std::size_t kMaxPendingCensuses = 256;
 constexpr std::size_t kMaxPieces = 65536;
 constexpr std::uint32_t kMaxBodyPartBytes = 8u << 20;
 constexpr std::size_t kMaxBodyBytes = 128u << 20;
-/// Files of the user's through which storages were made that containers hold.
+/// Limit of the user's source files that made storages in containers.
 constexpr std::size_t kMostSources = 32;
 
 std::string_view trigger_text(std::uint32_t trigger) {
@@ -45,7 +45,7 @@ std::string_view holder_text(std::uint32_t kind) {
   return {};
 }
 
-/// The static text equal to one read from the trace.
+/// The static text that equals a text from the trace.
 std::string_view static_text(std::string_view text) {
   for (const std::string_view known : {"storage", "tensor", "object", "python_object", "local", "cell", "free",
                                        "eval_stack", "view", "certain", "unproven"}) {
@@ -81,7 +81,7 @@ bool CensusBook::Body::complete() const {
 }
 
 CodeBody CensusBook::Body::code(int first_line) const {
-  // A part that has not come wholly says nothing.
+  // An incomplete part cannot be used.
   const auto whole = [this](wire::CodeBodyPart which) {
     const Part& piece = part(which);
     return piece.seen && piece.bytes.size() == piece.total ? piece.bytes : std::string();
@@ -104,7 +104,7 @@ CodeBody CensusBook::Body::code(int first_line) const {
 
 Status CensusBook::add_piece(std::uint64_t census, std::string_view bytes, RowId resolved) {
   const auto pending = pending_.find(census);
-  if (pending == pending_.end()) return {};  // its begin was lost, and said so; or of a storage that is not known
+  if (pending == pending_.end()) return {};  // its begin was lost, which is recorded; or its storage is unknown
   if (pending->second.size() >= kMaxPieces) return journal_.bad_record("a census with too many records");
   pending->second.push_back({journal_.now, journal_.thread, resolved, std::string(bytes), false});
   return {};
@@ -114,7 +114,7 @@ Status CensusBook::begin(std::string_view bytes) {
   const auto record = view_as<wire::CensusRecord>(bytes);
   if (!record || trigger_text(record->header.aux).empty()) return journal_.bad_record("a census's begin");
   const RowId storage = context_.storage(record->storage);
-  // Another thread ended it just before, or its first sight was lost: a census makes no storage.
+  // Another thread ended it just before, or its first record was lost: a census does not make a storage.
   if (storage == 0) return {};
   while (pending_.size() >= kMaxPendingCensuses) {
     for (const Piece& piece : pending_.begin()->second) {
@@ -146,7 +146,7 @@ Status CensusBook::end(std::string_view bytes) {
   if (pending == pending_.end()) return {};
   const Pending pieces = std::move(pending->second);
   pending_.erase(pending);
-  // Before the edges are made: a local that waits for its code is kept under the same sequence.
+  // Before the edges are made: a local that waits for its code is stored under the same sequence.
   for (const Piece& piece : pieces) {
     if (piece.kept) DCMT_RETURN_IF_ERROR(journal_.state.drop_record(piece.at.seq));
   }
@@ -209,7 +209,7 @@ Status CensusBook::assemble(const Pending& pending, const wire::CensusRecord& en
   bool too_many = false;
   const auto equation = [&](std::string_view subject, RowId tensor, std::uint64_t count,
                             std::uint64_t explained) -> Status {
-    // More holders than references: something changed while looking.
+    // More holders than references: something changed during the census.
     too_many = too_many || explained > count;
     SampleRow row;
     row.census = mark.id;
@@ -232,7 +232,7 @@ Status CensusBook::assemble(const Pending& pending, const wire::CensusRecord& en
   DCMT_RETURN_IF_ERROR(journal_.rows.write(mark));
   ++count_;
 
-  // The storage may have gone between begin and end, by another thread.
+  // Another thread may have ended the storage between begin and end.
   const bool gone = context_.storage(begin->storage) != storage;
   const auto edge = [&](std::string_view held, std::string_view holder, RowId tensor, std::uint64_t object) {
     OpenEdge result;
@@ -250,7 +250,7 @@ Status CensusBook::assemble(const Pending& pending, const wire::CensusRecord& en
   for (const SeenTensor& tensor : tensors) {
     OpenEdge held = edge("storage", "tensor", tensor.row, 0);
     const Moment birth = context_.tensor_birth(tensor.record.tensor);
-    // The alias owns its reference from its birth on; in `lifetimes` that of a view is known from the gather on.
+    // The alias has its reference since its birth; in `lifetimes` the birth of a view is recorded from the gather on.
     if (birth.set() && context_.tensor(tensor.record.tensor) == tensor.row) held.row.span.from = birth;
     DCMT_RETURN_IF_ERROR(add_edge(std::move(held)));
     if (tensor.record.python_object != 0) {
@@ -313,7 +313,7 @@ Status CensusBook::resolve(OpenEdge& edge) {
   edge.row.function = code->function;
   DCMT_RETURN_IF_ERROR(sources_.see(code->file, dictionary_.text(code->file_wire)));
   if (static_cast<wire::LocalKind>(local->header.aux) == wire::LocalKind::kEvalStack) {
-    edge.resolved = true;  // it has no name, so no assignment
+    edge.resolved = true;  // without a name there is no assignment
     return {};
   }
   return resolve_flow(edge, *local, *code);
@@ -335,7 +335,7 @@ Status CensusBook::resolve_flow(OpenEdge& edge, const wire::CensusLocalRecord& l
     if (edge.row.line && local.line > 0 && line > local.line) break;
     edge.row.line = line;
   }
-  // None of them lies before the current line: a loop brought the value around, from the last one.
+  // All assignments are after the current line: the value came through a loop, from the last one.
   if (edge.row.line && local.line > 0 && *edge.row.line > local.line)
     edge.row.line = flow.value().assignment_lines.back();
   edge.row.delete_line = flow.value().delete_line;
@@ -363,7 +363,7 @@ Status CensusBook::code_body(std::string_view bytes) {
     return journal_.bad_record("a piece of a code object");
   }
   const auto known = bodies_.find(record->code);
-  // The agent may publish a code object again when its table of what it has said is full.
+  // The agent may publish a code object again if its table of published ids is full.
   if (known != bodies_.end() && known->second.parts[part - 1].seen &&
       record->offset < known->second.parts[part - 1].bytes.size() + (record->bytes == 0 ? 1 : 0)) {
     return {};
@@ -472,7 +472,7 @@ Status CensusBook::commit() {
 }
 
 Status CensusBook::see_sources_of_held() {
-  // A growing list is named by its reading, and the statement that fills it by the source code.
+  // The reading names a growing list, and the source code has the statement that fills it.
   std::vector<std::pair<RowId, std::string>> files;
   DCMT_RETURN_IF_ERROR(each_row(journal_.writer.database(),
                                 "WITH RECURSIVE made(stack) AS (SELECT DISTINCT storage.stack FROM held_in JOIN "
@@ -580,7 +580,7 @@ Status CensusBook::resume() {
       [this](const Moment& at, std::uint32_t thread, RowId resolved, std::string_view bytes) {
         return replay({at, thread, resolved, std::string(bytes), true});
       }));
-  new_codes_.clear();  // what was known at the commit was looked at
+  new_codes_.clear();  // everything that was available at the commit was analysed
   return {};
 }
 

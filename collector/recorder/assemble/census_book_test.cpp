@@ -105,7 +105,7 @@ TEST_F(CensusBookTest, EdgesEndWhereTheirTensorMoves) {
   }
 }
 
-/// No record says that it moved: it ends on another storage.
+/// No record says that the tensor moved: it ends on another storage.
 TEST_F(CensusBookTest, EdgesEndWhereTheirTensorIsFoundToHaveMoved) {
   TestStream s;
   census(s, write_source(), Body::kBefore);
@@ -122,7 +122,7 @@ TEST_F(CensusBookTest, ACensusMakesNoStorageAndEndsNoDeath) {
   s.key(RecordType::kReleaseBegin, 3, 0xB0, 4096);
   s.key(RecordType::kRelease, 3, 0xB0, 4096, wire::kKeyFinal);
   s.key(RecordType::kReleaseSettled, 3, 0xB0, 4096);
-  s.thread = 2;  // drops the last reference while the first one goes on to its census
+  s.thread = 2;  // drops the last reference while the first thread continues with its census
   s.death(0xA0, 0xB0);
   const auto end = s.storage_death(0xB0);
   s.thread = 1;
@@ -184,7 +184,7 @@ TEST_F(CensusBookTest, EachTriggerAndEachFlagHasItsName) {
   take(1, 1, kCensusUnstable);
   take(2, 2, kCensusOtherThreads | kCensusSharingLossy);
   take(3, 3, 0);
-  take(4, 9, 0);  // none that is known
+  take(4, 9, 0);  // an unknown trigger
   Database db = record(s);
   EXPECT_EQ(rows(db, "SELECT trigger, flags FROM mark WHERE kind = 'census' ORDER BY id"),
             (Rows{"release|unstable", "out_of_memory|other_threads_unseen,sharing_lossy", "call|-"}));
@@ -202,7 +202,7 @@ TEST_F(CensusBookTest, EachKindOfHolderHasItsName) {
   for (const LocalKind kind : {LocalKind::kLocal, LocalKind::kCell, LocalKind::kFree, LocalKind::kEvalStack}) {
     s.census_local(1, 0x90, 0xC0, 0, 52, 4, "x", kind);
   }
-  s.census_local(1, 0x90, 0xC0, 0, 52, 4, "x", static_cast<LocalKind>(9));  // none that is known
+  s.census_local(1, 0x90, 0xC0, 0, 52, 4, "x", static_cast<LocalKind>(9));  // an unknown kind
   s.census(RecordType::kCensusEnd, 1, 0xB0, 2, 0, 0x80);
   Database db = record(s);
   EXPECT_EQ(rows(db, "SELECT held, holder, object, confidence FROM edge ORDER BY id"),
@@ -222,10 +222,10 @@ TEST_F(CensusBookTest, OnlyNamesOfTheTensorItselfExplainItsObject) {
   s.census(RecordType::kCensusBegin, 1, 0xB0, 2, 3);
   s.census_tensor(1, 0xA0, 1, 0x90, 2);
   s.census_tensor(1, 0xA1, 1, 0x91, 2);
-  s.census_tensor(1, 0xA1, 1, 0x91, 2);  // seen twice, one tensor
+  s.census_tensor(1, 0xA1, 1, 0x91, 2);  // recorded twice, one tensor
   s.census_local(1, 0x91, 0xC0, 0, 52, 4, "x");
   s.census_local(1, 0x91, 0xC0, 1, 52, 4, "y");
-  s.census_local(1, 0x92, 0xC0, 2, 52, 4, "z");  // another object's
+  s.census_local(1, 0x92, 0xC0, 2, 52, 4, "z");  // another object
   s.census(RecordType::kCensusEnd, 1, 0xB0, 2, 0);
   Database db = record(s);
   EXPECT_EQ(rows(db, "SELECT subject, tensor, count, explained FROM sample ORDER BY id"),
@@ -243,7 +243,7 @@ TEST_F(CensusBookTest, AnAliasHoldsFromItsBirthAndAnUnknownTensorFromTheCensus) 
   s.census_tensor(1, 0xA0, 1, 0, 0);
   s.census_tensor(1, 0xA9, 1, 0, 0);  // its birth was too small to be recorded
   s.census_tensor(1, 0xA8, 1, 0, 0);
-  s.birth(0xA8, 0xB0, 0, 4096);  // after its count was read: another one at its address
+  s.birth(0xA8, 0xB0, 0, 4096);  // after its count was read: another tensor at its address
   s.census(RecordType::kCensusEnd, 1, 0xB0, 3, 0);
   Database db = record(s);
   EXPECT_EQ(rows(db, "SELECT tensor, from_seq, to_seq FROM edge ORDER BY id"),
@@ -266,7 +266,7 @@ TEST_F(CensusBookTest, OfAStorageThatEndedMeanwhileTheEdgesHaveEnded) {
 }
 
 TEST_F(CensusBookTest, TheAssignmentIsTheLatestOneAboveTheFramesLine) {
-  // Two branches assign in line 3 and in 5.
+  // Two branches assign, in lines 3 and 5.
   const auto line_of = [this](int current) {
     TestStream s;
     s.birth(0xA0, 0xB0, 0, 4096);

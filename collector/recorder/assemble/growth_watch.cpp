@@ -5,14 +5,14 @@
 namespace dcmt::recorder {
 namespace {
 
-/// Rounds that ended with more.
+/// Number of rounds with growth.
 constexpr std::int64_t kSign = 2, kGoesOn = 4;
 
 }  // namespace
 
 void GrowthWatch::change(RowId stack, std::int64_t bytes) {
   Site& site = sites_[stack];
-  // Sizes come from the process, which may say anything.
+  // Sizes come from the process and may have any value.
   if (__builtin_add_overflow(site.bytes, bytes, &site.bytes)) site.bytes = std::numeric_limits<std::int64_t>::max();
   if (site.changed) return;
   site.changed = true;

@@ -19,7 +19,7 @@ TEST(GrowthWatchTest, WhatIsMadeAndGoneInARoundDoesNotGrow) {
 TEST(GrowthWatchTest, APlaceThatKeepsMoreEachTimeShowsASignAtTheSecondTimeAndGrowsFromTheFourthOn) {
   GrowthWatch growth;
   for (int step = 1; step <= 16; ++step) {
-    if (step % 4 == 0) growth.begins(1, 100);  // a validation
+    if (step % 4 == 0) growth.begins(1, 100);  // a validation step
     growth.round();
     EXPECT_EQ(growth.growing().signs, step >= 8 ? step / 4 * 100 : 0) << step;
     EXPECT_EQ(growth.growing().goes_on, step == 16 ? 400 : 0) << step;

@@ -11,7 +11,7 @@ namespace {
 
 std::int64_t as_signed(std::uint64_t value) { return static_cast<std::int64_t>(value); }
 
-// What a device has in small blocks is a row without an address. Here it has one that is the kernel's, not a program's.
+// The sum of a device's small blocks is a row without an address. Here it has an address of the kernel's half.
 constexpr std::uint64_t kNoProgramsAddress = std::uint64_t{1} << 63;
 
 std::uint64_t key_of_small_blocks(std::optional<std::int64_t> gpu) {
@@ -102,7 +102,7 @@ Expected<Place> Lifetimes::place(std::uint64_t stack) {
 }
 
 Status Lifetimes::lost_death(const char* what, std::uint64_t address) {
-  if (++lost_deaths_ > 1) return {};  // where records are lost, there can be as many as records
+  if (++lost_deaths_ > 1) return {};  // if records are lost, there can be one for each record
   char text[96];
   std::snprintf(text, sizeof text, "a %s began at %#llx while one lived there: its death was lost", what,
                 static_cast<unsigned long long>(address));
@@ -130,13 +130,13 @@ void Lifetimes::link_block(std::uint64_t data, RowId storage) {
   const RowId owner = blocks_.find(address)->row.storage;
   if (owner == storage) return;
   if (const auto before = block_of_.find(storage); before != block_of_.end() && before->second != address) {
-    // It was resized, or its data was exchanged for another storage's, which torch does without a call: the block that
-    // it has now is its own, and whose the one before is will be seen.
+    // The storage was resized, or its data was exchanged with another storage's, which torch does without a call. It
+    // owns its present block; the owner of the earlier block will show.
     unlink_block(storage);
     block_of_.erase(owner);
   }
   block_of_[storage] = address;
-  // Several storages can lie in one block; it stays with the first while that one lives.
+  // Several storages can be in one block; the block stays with the first one while that is alive.
   if (const auto first = block_of_.find(owner); first == block_of_.end() || first->second != address) {
     return give_block(address, storage);
   }
@@ -218,7 +218,7 @@ void Lifetimes::note_unseen_birth(std::unordered_set<std::uint64_t>& released, s
 }
 
 Status Lifetimes::unseen_change(const char* what, std::uint64_t address) {
-  // Where records were lost, the loss explains the change: one is enough.
+  // If records were lost, the loss explains the changes: one is enough.
   const std::int64_t most_shown = journal_.ids.loss > 1 ? 1 : 10;
   if (++unseen_changes_ > most_shown) return {};
   char text[128];
@@ -244,7 +244,7 @@ Status Lifetimes::move_tensor(const wire::TensorRecord& record) {
   auto* live = tensors_.find(record.tensor);
   const TensorRow old = live->row;
   if (old.storage == 0) {
-    // It was being made when it was seen first.
+    // The tensor was being constructed when it was first recorded.
     DCMT_ASSIGN_OR_RETURN(RowId row, see_storage(record.storage, record.data, record.bytes, record.stack));
     live->row.storage = row;
     return {};
@@ -364,7 +364,7 @@ Status Lifetimes::storage_end(const wire::StorageRecord& record) {
   auto* live = storages_.find(record.storage);
   if (live == nullptr) {
     if (is_death && released_storages_.erase(record.storage) != 0) return {};
-    // Without bytes it is nothing that anyone asks for, and in `lifetimes` there are many whose birth was too small.
+    // A storage without bytes is of no interest, and in `lifetimes` there are many whose birth was too small.
     if (record.bytes == 0) return {};
     DCMT_RETURN_IF_ERROR(see_storage(record.storage, record.data, record.bytes, record.stack).status());
     live = storages_.find(record.storage);
@@ -428,7 +428,7 @@ Status Lifetimes::block_alloc(const wire::BlockRecord& record) {
     DCMT_RETURN_IF_ERROR(lost_death("block", record.address));
     DCMT_RETURN_IF_ERROR(end_block(record.address, {}));
   }
-  DCMT_RETURN_IF_ERROR(end_waiting(record.address));  // or it could not be handed out
+  DCMT_RETURN_IF_ERROR(end_waiting(record.address));  // otherwise the allocator could not have reused it
   DCMT_ASSIGN_OR_RETURN(Place where, place(record.stack));
   BlockRow row;
   row.id = journal_.now.seq;
@@ -478,7 +478,7 @@ Status Lifetimes::past_storage(std::uint64_t address, std::uint64_t data, std::u
   row.bytes = as_signed(bytes);
   row.first_seen = true;
   row.span.from = journal_.now;
-  // The allocation of the memory that begins where it does was made for it.
+  // The block that begins at the same address was allocated for this storage.
   if (const auto* block = blocks_.find(data); block != nullptr) row.birth.stack = block->row.birth.stack;
   if (row.birth.stack != 0) growth_.begins(row.birth.stack, row.bytes);
   storages_.begin(address, row);
@@ -504,7 +504,7 @@ Expected<bool> Lifetimes::small_blocks(const wire::SmallBlocksRecord& record) {
   if (record.bytes != 0) {
     DCMT_ASSIGN_OR_RETURN(RowId owner, journal_.writer.intern(kSmallBlocks));
     BlockRow row;
-    // A thread that allocates is at work; one that only gives back may be on an error's way out.
+    // A thread that allocates is running; a thread that only frees may be handling an error.
     if (more > 0) row.birth.thread = journal_.thread;
     row.id = journal_.now.seq;
     row.bytes = as_signed(record.bytes);

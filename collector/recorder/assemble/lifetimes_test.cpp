@@ -136,7 +136,7 @@ TEST_F(LifetimesTest, ReleaseEndsAndALaterDeathEndsNothing) {
   EXPECT_EQ(rows(db, "SELECT to_seq FROM storage"), (Rows{std::to_string(storage)}));
 }
 
-/// The record of the death has what the object's fields still say.
+/// The record of the death has the values that the object's fields still have.
 TEST_F(LifetimesTest, ADeathAfterAReleaseMakesNoSecondStorage) {
   TestStream s;
   s.storage_birth(0xB0, 64);
@@ -189,7 +189,7 @@ TEST_F(LifetimesTest, ResizeLinksTheNewBlock) {
 TEST_F(LifetimesTest, StreamsAndWhatTheCudaAllocatorHas) {
   TestStream s;
   s.reserved(2048, false);
-  s.cuda_alloc(0x10, 512);  // before the allocator's trace is attached
+  s.cuda_alloc(0x10, 512);  // before the allocator's trace was attached
   s.reserved(2048, true);
   s.cuda_alloc(0x20, 256);
   s.cuda_alloc(0x30, 128);
@@ -204,11 +204,11 @@ TEST_F(LifetimesTest, StreamsAndWhatTheCudaAllocatorHas) {
   s.reserved(4096, true);
   s.mark(RecordType::kMarkPoint, MarkKind::kStep, "step", 0, 2);
   s.cuda_free_done(0x30);
-  s.cuda_free_done(0x99);  // of none that is known
+  s.cuda_free_done(0x99);  // for an unknown block
   s.reserved(1024, true);
   s.mark(RecordType::kMarkPoint, MarkKind::kStep, "step", 0, 3);
   s.cuda_free(0x40, true);
-  s.cuda_alloc(0x40, 64);  // handed out again: its wait was over, though nobody said so
+  s.cuda_alloc(0x40, 64);  // reused: its wait was over, though no record said so
   s.mark(RecordType::kMarkPoint, MarkKind::kStep, "step", 0, 4);
   s.reserved(1, true, wire::kCpuDevice);
   Database db = record(s);
@@ -282,10 +282,10 @@ TEST_F(LifetimesTest, StoragesThatShareABlock) {
   TestStream s;
   s.cuda_alloc(0x1000, 0x100);
   s.cuda_alloc(0x2000, 0x100);
-  const auto inside = s.birth(0xA0, 0xB0, 0x1040, 64);  // not at its start
+  const auto inside = s.birth(0xA0, 0xB0, 0x1040, 64);  // not at the block's begin
   const auto second = s.birth(0xA1, 0xB1, 0x1080, 64);
-  s.birth(0xA2, 0xB2, 0x1100, 64);  // behind its end
-  s.birth(0xA3, 0xB3, 0x0fff, 64);  // before it
+  s.birth(0xA2, 0xB2, 0x1100, 64);  // behind the block's end
+  s.birth(0xA3, 0xB3, 0x0fff, 64);  // before the block
   const auto own = s.birth(0xA4, 0xB4, 0x2000, 256);
   Database db = record(s, true);
   EXPECT_EQ(rows(db, "SELECT address, storage FROM block ORDER BY id"),
@@ -388,7 +388,7 @@ TEST_F(LifetimesTest, ATensorKeepsThePlaceOfItsBirthUntilItIsRepointed) {
   s.thread = 2;
   s.op_begin("aten::set_", 1);
   const auto repointed =
-      s.repoint(0xA0, 0, 0xB1, 0x52);  // onto another storage than the one that it is known to have left
+      s.repoint(0xA0, 0, 0xB1, 0x52);  // to a storage other than the one that it is recorded to have left
   const auto to = s.death(0xA0, 0xB1);
   s.op_end(1);
   Database db = record(s);
@@ -408,7 +408,7 @@ TEST_F(LifetimesTest, ATensorKeepsThePlaceOfItsBirthUntilItIsRepointed) {
 TEST_F(LifetimesTest, ATensorThatIsSeenFirstWhenItIsRepointedIsOne) {
   TestStream s;
   const auto at = s.repoint(0xA0, 0xB0, 0xB1);
-  s.repoint(0, 0xB0, 0xB1);  // of none
+  s.repoint(0, 0xB0, 0xB1);  // an unknown tensor
   Database db = record(s);
   EXPECT_EQ(rows(db, "SELECT id, object, from_seq FROM tensor"), (Rows{row(at, at, at)}));
   EXPECT_EQ(rows(db, "SELECT tensor, storage FROM mark"), (Rows{row(at, "-")}));
@@ -433,7 +433,7 @@ TEST_F(LifetimesTest, AChangeOfSizeHasItsPlace) {
   s.op_begin("aten::resize_", 1);
   const auto at = s.resize(0xB0, 64, 128, 0, 0x52);
   s.op_end(1);
-  s.storage_death(0xB0);  // with the 128 bytes that it has
+  s.storage_death(0xB0);  // with its 128 bytes
   Database db = record(s);
   EXPECT_EQ(rows(db, "SELECT thread, storage, bytes, " + op("mark.operator") + ", " + line("mark.stack") +
                          ", from_seq, to_seq FROM mark WHERE kind = 'resize'"),
@@ -473,9 +473,9 @@ TEST_F(LifetimesTest, AnAddressIsFreeAgainOnceSomethingBeginsThere) {
   TestStream s;
   s.birth(0xA0, 0xB0);
   s.tensor(RecordType::kTensorRelease, 0xA0, 0xB0);
-  s.birth(0xA0, 0xB0);  // whose birth says that the one before has gone
+  s.birth(0xA0, 0xB0);  // this birth shows that the earlier one has ended
   s.death(0xA0);
-  s.death(0xA0);  // of a tensor that nobody has seen
+  s.death(0xA0);  // an unknown tensor
   Database db = record(s);
   EXPECT_EQ(rows(db, "SELECT value FROM meta WHERE key = 'unseen_births'"), (Rows{"1"}));
 }
@@ -513,7 +513,7 @@ TEST_F(LifetimesTest, OfEachDeviceTheSmallBlocksAreApart) {
   s.small_blocks(80, wire::cuda_device(0));
   s.small_blocks(96, wire::cuda_device(1));
   s.small_blocks(0, wire::cuda_device(0));
-  s.birth(0xA0, 0xB0, std::uint64_t{1} << 63, 64);  // whose data lies nowhere near them
+  s.birth(0xA0, 0xB0, std::uint64_t{1} << 63, 64);  // its data is far away from the blocks
   Database db = record(s);
   EXPECT_EQ(rows(db, "SELECT device, bytes, to_seq IS NULL, storage FROM block ORDER BY id"),
             (Rows{"cpu|64|1|-", "cuda:0|80|0|-", "cuda:1|96|1|-"}));
@@ -525,7 +525,7 @@ TEST_F(LifetimesTest, ABlockStaysWithTheStorageThatHadItFirst) {
   const auto first = s.birth(0xA0, 0xB0, 0x1000, 64);
   s.birth(0xA1, 0xB1, 0x1040, 64);
   const auto third = s.birth(0xA2, 0xB2, 0x1080, 64);
-  s.birth(0xA3, 0xB1, 0x1040, 64);  // the second one is seen again
+  s.birth(0xA3, 0xB1, 0x1040, 64);  // the second storage is used again
   const auto holder = [&] {
     Database db = record(s, true);
     return rows(db, "SELECT storage FROM block");
@@ -563,7 +563,7 @@ TEST_F(LifetimesTest, WhatGrewWithEachStepIsReportedAsGrowing) {
   TestStream s;
   for (int step = 0; step < 8; ++step) {
     s.birth(0xA00 + step, 0xB00 + step, 0, 1000);
-    s.birth(0xA80, 0xB80, 0, 500);  // what ends does not grow
+    s.birth(0xA80, 0xB80, 0, 500);  // objects that end do not grow
     s.storage_death(0xB80);
     s.death(0xA80);
     s.mark(RecordType::kMarkPoint, MarkKind::kStep, "step", 0, step);

@@ -42,19 +42,19 @@ std::optional<std::string> flags_text(std::uint32_t flags, bool metadata_only) {
   return text;
 }
 
-/// Bytes that the key's storage has; a dead one has none. nullopt: it is untracked.
+/// Bytes of the key's storage; a dead one has none. nullopt: it is untracked.
 std::optional<std::int64_t> bytes_now(const wire::KeyRecord& record) {
   if ((record.header.aux & wire::kKeyUntracked) != 0) return std::nullopt;
   return (record.header.aux & wire::kKeyStorageDead) != 0 ? 0 : static_cast<std::int64_t>(record.bytes);
 }
 
-/// Empty: not known.
+/// Empty: unknown.
 std::string_view dtype_of(const wire::KeyRecord& record) {
   const std::uint32_t number = record.header.aux >> wire::kKeyDtypeShift;
   return number != 0 ? dtype_name(number - 1) : std::string_view();
 }
 
-/// A release that should have ended the storage.
+/// True for a release that should have ended the storage.
 bool is_final(const MarkRow& release) {
   const auto has = [&](std::string_view flag) {
     return release.flags && release.flags->find(flag) != std::string::npos;
@@ -280,7 +280,7 @@ Status Marks::release_begin(const wire::KeyRecord& record) {
 Status Marks::release(const wire::KeyRecord& record) {
   const ReleaseKey key = release_key(record);
   if (!running_.contains(key)) {
-    // The begin was lost: what the storage had before is not known.
+    // The begin was lost: the storage's earlier bytes are unknown.
     DCMT_RETURN_IF_ERROR(release_begin(record));
     running_[key].row.bytes.reset();
   }

@@ -139,7 +139,7 @@ TEST_F(MarksTest, ReleaseThatFreesIsNotMetadataOnly) {
   s.key(RecordType::kRelease, 3, 0, 0, wire::kKeyFinal | wire::kKeyStorageDead);
   s.key(RecordType::kReleaseBegin, 4, 0xB1, 4096);
   s.thread = 2;
-  s.repoint(0xA0, 0xB1, 0xB2);  // another thread's is not this release's doing
+  s.repoint(0xA0, 0xB1, 0xB2);  // a re-point on another thread does not belong to this release
   s.thread = 1;
   s.key(RecordType::kRelease, 4, 0xB1, 4096);
   Database db = record(s);
@@ -174,9 +174,9 @@ TEST_F(MarksTest, AliasesOfAnOperatorAreRows) {
   TestStream s;
   wire::OperatorAliasRecord alias{};
   alias.declared = 1;
-  s.add(RecordType::kOperatorAlias, 0, alias);  // of nobody
+  s.add(RecordType::kOperatorAlias, 0, alias);  // without a name
   alias.name = s.text("my::wait.out");
-  s.add(RecordType::kOperatorAlias, 0, alias);  // by no schema
+  s.add(RecordType::kOperatorAlias, 0, alias);  // without a schema
   alias.schema = s.text("my::wait.out(Tensor(a) t) -> Tensor(a)");
   alias.observed = 1 << 9;
   s.add(RecordType::kOperatorAlias, 0, alias);
@@ -188,7 +188,7 @@ TEST_F(MarksTest, AliasesOfAnOperatorAreRows) {
   EXPECT_EQ(rows(db, "SELECT count(*) FROM diagnostic WHERE code = 'bad_record'"), (Rows{"2"}));
 }
 
-/// A record of key 3 of graph 7 with a number of its own in each field.
+/// A record of key 3 of graph 7 with a different number in each field.
 wire::KeyRecord key_record(TestStream& s) {
   wire::KeyRecord record{};
   record.graph = 7;
@@ -296,10 +296,10 @@ TEST_F(MarksTest, AReleaseThatLeavesWhatItHadOrNothingIsNotMetadataOnlyByThat) {
     s.key(RecordType::kRelease, key, storage, after);
   };
   release(1, 0xB1, 64, 64);
-  release(2, 0xB2, 64, 32);  // it gave some back
-  release(3, 0xB3, 0, 0);    // there was nothing to give back
+  release(2, 0xB2, 64, 32);  // it freed some bytes
+  release(3, 0xB3, 0, 0);    // there was nothing to free
   s.key(RecordType::kReleaseBegin, 4, 0xB4, 64);
-  s.repoint(0xA0, 0xB5, 0xBF);  // another storage's tensor
+  s.repoint(0xA0, 0xB5, 0xBF);  // a tensor of another storage
   s.key(RecordType::kRelease, 4, 0xB4, 64);
   Database db = record(s);
   EXPECT_EQ(rows(db, "SELECT flags FROM release ORDER BY key"), (Rows{"metadata_only", "-", "-", "-"}));
@@ -333,7 +333,7 @@ TEST_F(MarksTest, SumsCountTheGathersAndReadsOfEachKey) {
   for (const std::int64_t key : {3, 4}) {
     for (int cycle = 0; cycle < (key == 3 ? 1 : 2); ++cycle) s.key(RecordType::kGather, key, 0xB0, 64);
   }
-  s.read(3, 0xB0, 0xA0, 0);  // its data was gone
+  s.read(3, 0xB0, 0xA0, 0);  // its data had been freed
   s.read(3, 0xB0, 0xA0, 64);
   s.read(3, 0xB0, 0xA0, 0, wire::kReadOverwrites);
   s.kernel_read(3, 0xB0, "kernel");
@@ -459,7 +459,7 @@ TEST_F(MarksTest, AMarkThatCannotBeIsNone) {
   constexpr auto kUnknown = static_cast<MarkKind>(99);
   s.mark(RecordType::kMarkPoint, kUnknown, "m");
   s.mark(RecordType::kMarkBegin, kUnknown, "m", 5);
-  s.mark(RecordType::kMarkBegin, MarkKind::kUser, "m", 0);  // which no end could name
+  s.mark(RecordType::kMarkBegin, MarkKind::kUser, "m", 0);  // no end can refer to it
   s.mark(RecordType::kMarkBegin, MarkKind::kUser, "m", 6);
   s.mark(RecordType::kMarkBegin, MarkKind::kUser, "m", 6);  // twice
   Database db = record(s);

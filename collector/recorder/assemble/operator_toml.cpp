@@ -21,7 +21,7 @@ Error bad(const std::string& path, const toml::source_region& where, const std::
 
 using Fields = std::set<std::string_view>;
 
-/// Fails unless every field of the row is known and a text.
+/// Fails unless every field of the row is a known one and a text.
 Status check_fields(const std::string& path, const toml::table& row, const Fields& known) {
   for (const auto& [name, value] : row) {
     if (!known.contains(name.str())) {
@@ -48,7 +48,7 @@ std::string line_of(const toml::table& row, std::initializer_list<const char*> n
   return line;
 }
 
-/// Fails if an earlier row of the same file matches whatever this one would: earlier rows win.
+/// Fails if an earlier row of the same file matches everything that this row would match: earlier rows have priority.
 Status check_reached(const std::string& path, const toml::table& row, const OperatorTables& tables) {
   const std::string pattern = field(row, "pattern");
   for (const TableRow& earlier : tables.rows) {
@@ -122,7 +122,7 @@ Status add_origin(const std::string& path, const toml::table& row, OperatorTable
   return {};
 }
 
-/// What does not fit would not be followed, and nobody would be told.
+/// Fails if the tables exceed the agent's limits; the agent would silently ignore the rest.
 Status check_fits(const std::string& path, const OperatorTables& tables) {
   if (tables.functions <= agent::kMaxTableFunctions && tables.agent.size() <= agent::kMaxTableBytes) return {};
   return Error{ErrorCode::kBadInput, path + ": too many rows, with those known out of the box: at most " +

@@ -146,7 +146,7 @@ TEST_F(OperatorToml, OnlyOperatorsOfTheSameFileHideOneAnother) {
   const std::string one = "[[operator]]\npattern='a::g'\nrole='gather'\nkey='id'\n";
   const std::string second = path_ + ".second";
   std::ofstream(path_) << one;
-  std::ofstream(second) << one;  // a table of the user's comes before the one out of the box
+  std::ofstream(second) << one;  // a user's table comes before the shipped one
   EXPECT_TRUE(compile_operator_tables({path_, second}).ok());
   std::filesystem::remove(second);
   EXPECT_TRUE(

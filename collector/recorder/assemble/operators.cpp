@@ -5,7 +5,7 @@
 namespace dcmt::recorder {
 namespace {
 
-// Real programs nest some dozens; beyond this the ends are missing.
+// Real programs nest a few dozen operators; beyond this limit, ends are missing.
 constexpr std::size_t kMaxDepth = 4096;
 
 std::string_view scope_text(wire::OpScope scope) {
@@ -49,7 +49,7 @@ Status Operators::begin(const wire::OpRecord& record) {
   if (scope_text(scope).empty()) return journal_.bad_record("an operator's begin");
   const auto ordinal = static_cast<std::int64_t>(record.ordinal);
   Stack& stack = threads_[journal_.thread];
-  // Ordinals grow with the depth: whatever is not smaller has ended, and its end was lost.
+  // Ordinals increase with the depth: an operator with an ordinal that is not smaller has ended, and its end was lost.
   while (!stack.empty() && stack.back().row.ordinal >= ordinal) DCMT_RETURN_IF_ERROR(pop(stack));
   if (stack.size() >= kMaxDepth) return journal_.bad_record("an operator nested too deep");
 
@@ -86,7 +86,7 @@ Status Operators::end(const wire::OpRecord& record) {
   const auto thread = threads_.find(journal_.thread);
   if (thread == threads_.end()) return {};
   Stack& stack = thread->second;
-  // An end without a begin is older than the recording.
+  // An end without a begin: the begin was before the recording.
   if (std::none_of(stack.begin(), stack.end(), [&](const Open& open) { return open.row.ordinal == ordinal; }))
     return {};
   while (stack.back().row.ordinal != ordinal) DCMT_RETURN_IF_ERROR(pop(stack));
@@ -94,7 +94,7 @@ Status Operators::end(const wire::OpRecord& record) {
 }
 
 Status Operators::commit() {
-  std::erase_if(threads_, [](const auto& thread) { return thread.second.empty(); });  // most of them have ended
+  std::erase_if(threads_, [](const auto& thread) { return thread.second.empty(); });  // most of the threads have ended
   for (auto& [thread, stack] : threads_) {
     for (Open& open : stack) {
       if (open.stored) continue;

@@ -24,7 +24,7 @@ TEST_F(OperatorsTest, OperatorsNestAndLostEndsAreMadeUp) {
   s.op_begin("b", 7);
   s.op_begin("c", 8);
   const auto end = s.op_end(7);          // c's end was lost
-  const auto next = s.op_begin("d", 6);  // not deeper than a's: cannot be, but does no harm
+  const auto next = s.op_begin("d", 6);  // not deeper than a's: impossible, but harmless
   s.thread = 2;
   s.op_begin("e", 1);
   s.op_end(1);

@@ -12,14 +12,14 @@
 namespace dcmt::recorder {
 namespace {
 
-/// A job may search for the largest batch that fits; what is alive is told of the first ones only.
+/// A job may search for the largest batch that fits, so only the first errors are analysed.
 constexpr std::int64_t kMostLooked = 3;
-/// A garbled spool must not fill the disk.
+/// A damaged spool must not fill the disk.
 constexpr std::int64_t kMostRows = 10'000;
-/// Places are looked up for the stacks with most bytes.
+/// Places are computed for the stacks with the most bytes.
 constexpr std::size_t kMostStacks = 300;
 
-/// Zero stands for what nobody said.
+/// Zero means that there was no figure.
 std::optional<std::int64_t> known(std::uint64_t bytes) {
   return bytes != 0 ? std::optional(static_cast<std::int64_t>(bytes)) : std::nullopt;
 }
@@ -111,7 +111,7 @@ Status OutOfMemory::find_alive(const OutOfMemoryRow& row, Pending& error) {
   std::vector<std::pair<RowId, OomGroup>> stacks(by_stack.begin(), by_stack.end());
   std::stable_sort(stacks.begin(), stacks.end(),
                    [](const auto& a, const auto& b) { return a.second.bytes > b.second.bytes; });
-  // Stacks that differ in their callers only are one place.
+  // Stacks that differ only in their callers are one place.
   std::map<std::string, OomGroup> by_site;
   for (std::size_t i = 0; i < stacks.size(); ++i) {
     const auto& [stack, part] = stacks[i];

@@ -44,7 +44,7 @@ class OutOfMemoryTest : public ::testing::Test {
     std::filesystem::remove_all(folder_);
   }
 
-  /// What was added to the test's stream since the last call.
+  /// Applies what was added to the test's stream since the last call.
   void apply(const TestStream& stream) {
     for (; applied_ < stream.records.size(); ++applied_) {
       const TestRecord& record = stream.records[applied_];
@@ -64,8 +64,8 @@ class OutOfMemoryTest : public ::testing::Test {
   std::size_t applied_ = 0;
 };
 
-/// Two gathered parameters of 64 MiB, released and kept; a local of the user's names the first. Another block of
-/// 32 MiB, and one of the CPU.
+/// Two gathered parameters of 64 MiB, released and still held; a local of the user refers to the first. Another block
+/// of 32 MiB, and one on the CPU.
 void two_held(TestStream& s) {
   s.named_thread(100, "python");
   s.code(0xC0, "/home/u/app/train.py", "main");
@@ -241,7 +241,7 @@ TEST_F(OutOfMemoryTest, ARowSaysWhatWasAskedForWhereAndWhatThereWas) {
   s.thread = 2;
   const auto op = s.op_begin("aten::empty", 3);
   const auto at = s.out_of_memory(kGpu, 1, 2, 3, 4, 5, 0x52);
-  s.out_of_memory(kGpu, 1, 2, 3, 4, 0);  // CUDA did not say what it has
+  s.out_of_memory(kGpu, 1, 2, 3, 4, 0);  // CUDA returned no figures
   s.op_end(3);
   apply(s);
   EXPECT_EQ(integer("SELECT count(*) FROM oom WHERE id = " + std::to_string(at) +
@@ -264,10 +264,10 @@ TEST_F(OutOfMemoryTest, ARowSaysWhatWasAskedForWhereAndWhatThereWas) {
 TEST_F(OutOfMemoryTest, GroupsAndHoldersComeLargestFirstAndPlacesAreOne) {
   TestStream s;
   two_held(s);
-  s.stack(0x53, {{0xC0, 0, 13}, {0xC1, 0, 900}});  // as 0x52, called from elsewhere
+  s.stack(0x53, {{0xC0, 0, 13}, {0xC1, 0, 900}});  // like 0x52, with another caller
   s.cuda_alloc(0x4000, 1 * kMiB, 0x53);
   s.cuda_alloc(0x5000, 256 * kMiB);  // without a Python frame
-  s.stack(0x54, {{0xC1, 0, 900}});   // torch's frames alone
+  s.stack(0x54, {{0xC1, 0, 900}});   // only frames of torch
   s.cuda_alloc(0x6000, 2 * kMiB, 0x54);
   s.out_of_memory(kGpu, kMiB);
   apply(s);
@@ -354,7 +354,7 @@ TEST_F(OutOfMemoryTest, WhatAWaitGaveAgainIsNotHeldAndAHolderThatHasGoneIsNotNam
   TestStream s;
   two_held(s);
   s.key(RecordType::kWait, 1, 0xB1, 64 * kMiB);
-  s.death(0xA0);  // the tensor that `kept` named; something else keeps the storage
+  s.death(0xA0);  // the tensor that `kept` referred to; something else holds the storage
   s.out_of_memory(kGpu, kMiB);
   apply(s);
   const std::vector<OomFacts> seen = assembler_->take_out_of_memory();

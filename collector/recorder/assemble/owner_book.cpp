@@ -7,7 +7,7 @@
 namespace dcmt::recorder {
 namespace {
 
-/// Of one reading so many storages get rows, the largest: a trace must not grow by what is small.
+/// From one reading, this many storages get rows, the largest first: small ones must not make a trace grow.
 constexpr std::size_t kMostStorages = 20'000;
 
 }  // namespace
@@ -25,7 +25,7 @@ void OwnerBook::storage_ended(RowId storage) {
 
 bool OwnerBook::is_unsure_of(std::int64_t from, std::int64_t to) const {
   return std::ranges::any_of(unrooted_, [&](const auto& each) {
-    // A storage has the number of the record with which it began.
+    // A storage's id is the number of the record with which it began.
     return each.first > from && each.first <= to && !current_.contains(each);
   });
 }
@@ -43,7 +43,7 @@ Status OwnerBook::write_owner(RowId storage, std::int64_t position, const scan::
   row.storage = storage;
   row.path = path;
   row.position = position;
-  // That no root leads somewhere has to be found twice.
+  // Two readings must find that no root leads to it.
   row.confirmed = holder.confirmed && (holder.rooted || unrooted_.contains({storage, path}));
   if (!holder.rooted) found_unrooted_.emplace(storage, path);
   row.scan = row.last_scan = scan_;
@@ -74,7 +74,7 @@ Expected<std::vector<RowId>> OwnerBook::write_containers(const MemoryReading& re
     }
     row.entries = static_cast<std::int64_t>(each.entries);
     row.last_scan = scan_;
-    // A reading of variables misses references, so it counts less as held by the container alone.
+    // A reading of variables misses references, so it may count too little as held by the container alone.
     const auto small = static_cast<std::int64_t>(each.small_bytes);
     if (reading.scope == scan::Scope::kAll || small >= row.small_bytes) {
       row.small_bytes = small;
@@ -168,7 +168,7 @@ Status OwnerBook::end(const MemoryReading& reading) {
     }
     DCMT_RETURN_IF_ERROR(write_owners(row, *held));
   }
-  // What a reading of variables did not find can have been there.
+  // An object that a reading of variables did not find may still exist.
   if (reading.scope == scan::Scope::kAll) {
     unrooted_ = std::exchange(found_unrooted_, {});
     std::erase_if(current_, [&](const auto& each) {

@@ -40,7 +40,7 @@ class OwnerBookTest : public testing::TraceFixture {
     return storage;
   }
 
-  /// A reading that lasts from `from_ns` until `to_ns`.
+  /// Adds a reading that lasts from `from_ns` to `to_ns`.
   void end(std::int64_t from_ns, std::int64_t to_ns, std::vector<scan::HeldStorage> found,
            scan::Scope scope = scan::Scope::kAll) {
     MemoryReading reading;
@@ -86,9 +86,9 @@ TEST_F(OwnerBookTest, WhatLivedFromBeforeTheReadingUntilAfterItHasTheOwner) {
   now(10, 100);
   owners_->begin(scan::Scope::kAll, {{0xA0, 1}, {0xB0, 2}, {0xC0, 3}});
   now(11, 150);
-  owners_->storage_ended(2);  // in the reading: whose address 0xB0 was when it was read is not known
+  owners_->storage_ended(2);  // during the reading: the storage that was read at 0xB0 is unknown
   now(12, 250);
-  owners_->storage_ended(3);  // after it
+  owners_->storage_ended(3);  // after the reading
   end(100, 200, {held(0xA0, "main: a"), held(0xB0, "main: b"), held(0xC0, "main: c"), held(0xD0, "main: later")});
   EXPECT_EQ(owners(), (Rows{"1|main: a|1|1|1", "3|main: c|1|1|1"}));
   EXPECT_EQ(rows("SELECT id, '', from_seq, storages, owned FROM scan"), (Rows{"1||10|2|2"}));
@@ -141,12 +141,12 @@ TEST_F(OwnerBookTest, AReadingThatLacksReferencesDoesNotReplaceOneThatExplainsTh
     MemoryReading reading;
     reading.scope = scan::Scope::kVariables;
     reading.found.storages = {held(0xA0, "main: losses[0]"), held(0xB0, "main: x")};
-    if (scan != 2) {  // while the list was made longer
+    if (scan != 2) {  // the list was growing meanwhile
       reading.found.containers = {{"main: losses", "train.py:1", "list", 7}};
       reading.found.storages[0].containers = {0};
     }
     reading.found.storages[0].otherwise = scan != 1;
-    reading.found.storages[0].is_unexplained = scan == 2;  // in the third a variable has it, too
+    reading.found.storages[0].is_unexplained = scan == 2;  // in the third reading, a variable holds it, too
     ASSERT_TRUE(owners_->end(reading).ok());
     if (scan == 2) {
       EXPECT_EQ(rows("SELECT storage, '', scan, otherwise, 0 FROM held"), (Rows{"1||1|0|0", "2||2|1|0"}));
@@ -245,7 +245,7 @@ TEST_F(OwnerBookTest, AReadingSaysHowItWent) {
 TEST_F(OwnerBookTest, OwnersComeInTheirOrderWithTheirPlaces) {
   owners_->begin(scan::Scope::kAll, {{0xA0, 1}});
   scan::HeldStorage storage = held(0xA0, "main: a");
-  storage.holders.push_back({"main: b", "", true, true});  // a root that is no frame
+  storage.holders.push_back({"main: b", "", true, true});  // a root other than a frame
   end(100, 200, {storage});
   EXPECT_EQ(rows("SELECT position, p.text, place IS NULL, confirmed, 0 FROM owner JOIN string p ON p.id = path"
                  " ORDER BY position"),
@@ -265,7 +265,7 @@ TEST_F(OwnerBookTest, WhatWasNotConfirmedGoesOnAsNothing) {
 
 TEST_F(OwnerBookTest, WhatEndedBeforeAReadingBelongsToThatOneOnly) {
   now(10, 100);
-  owners_->storage_ended(1);  // while nothing is read
+  owners_->storage_ended(1);  // no reading is running
   owners_->begin(scan::Scope::kAll, {{0xA0, 1}});
   end(100, 200, {held(0xA0, "main: a")});
   EXPECT_EQ(owners(), (Rows{"1|main: a|1|1|1"}));

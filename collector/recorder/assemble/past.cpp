@@ -24,7 +24,7 @@ void PastBook::block_listed(const wire::FoundBlockRecord& record) {
   if (record.header.aux == wire::kCpuDevice || record.bytes == 0) return;
   of_gpus_.insert(record.address);
   Listed& listed = listed_[record.address];
-  // What has ended since is the block of the first list, whatever lies there now.
+  // If a block has ended since, it is the block of the first list, even if another one is at its address now.
   if (listed.bytes == 0 || !first_of_block_.contains(record.address)) {
     listed.device = record.header.aux;
     listed.bytes = record.bytes;
@@ -73,8 +73,8 @@ void PastBook::see(const wire::RecordHeader& record) {
   }
 }
 
-/// A tensor can begin on a storage that was there; a block cannot begin where one is. So blocks say it, where there are
-/// any. Where one ended and another began at its address, the reading can have met either.
+/// A tensor can begin on an existing storage, but a block cannot begin at an existing block. So events of blocks decide
+/// if there are any. If a block ended and another began at its address, the reading may have found either.
 bool PastBook::lived(const scan::LivingStorage& found) const {
   if (!found.is_block && !of_gpus_.contains(found.data)) {
     const auto first = first_of_storage_.find(found.storage);

@@ -1,4 +1,4 @@
-// What lived when the hooks came, from what a reading found and from what was recorded since.
+// Tests which objects lived when the hooks came, from a reading and from later records.
 #include "collector/recorder/assemble/past.h"
 
 #include <gtest/gtest.h>
@@ -37,14 +37,14 @@ class PastTest : public testing::Test {
   void found(std::uint64_t address, std::uint64_t data, bool is_block = true) {
     found_.push_back({address, data, kBytes, is_block});
   }
-  /// Storages by their address, and their data.
+  /// Data of the storages, by the storage's address.
   [[nodiscard]] std::map<std::uint64_t, std::uint64_t> past() const {
     std::map<std::uint64_t, std::uint64_t> past;
     for (const PastStorage& each : book_.reconcile(found_)) past[each.storage] = each.data;
     return past;
   }
 
-  /// Bytes of blocks of the GPU, by address.
+  /// Bytes of the GPU's blocks, by address.
   [[nodiscard]] std::map<std::uint64_t, std::uint64_t> gpu() const {
     std::map<std::uint64_t, std::uint64_t> blocks;
     for (const PastGpuBlock& each : book_.gpu_blocks()) {
@@ -90,7 +90,7 @@ TEST_F(PastTest, AnAddressThatIsUsedAgainIsTheOldStoragesAsItEnded) {
   storage(RecordType::kStorageDeath, 1, 0x100);
   block(RecordType::kBlockFree, 0x100);
   block(RecordType::kBlockAlloc, 0x100);
-  found(7, 0x100);  // the reading has met the new one
+  found(7, 0x100);  // the reading has found the new one
   EXPECT_EQ(past(), (Past{{1, 0x100}}));
 }
 
@@ -109,7 +109,7 @@ TEST_F(PastTest, ABlockOfAGpuThatEndedHasTheBytesOfTheListBefore) {
   listed(0x200, 3 * kBytes, false);
   gpu_block(RecordType::kBlockFree, 0x100);
   gpu_block(RecordType::kBlockFree, 0x200);
-  gpu_block(RecordType::kBlockAlloc, 0x200);  // another one at its address
+  gpu_block(RecordType::kBlockAlloc, 0x200);  // another block at its address
   listed(0x200, kBytes, true);
   EXPECT_EQ(gpu(), (Past{{0x100, 2 * kBytes}, {0x200, 3 * kBytes}}));
 }
@@ -138,10 +138,10 @@ TEST_F(PastTest, ABlockIsTheFirstStoragesOnly) {
 TEST_F(PastTest, TheStackOfABlockIsOfTheListThatItIsOf) {
   listed(0x100, 512, false, 1);
   listed(0x100, 512, true, 1);
-  // The first list came before Python's stacks could be described.
+  // The first list was made before Python's stacks could be described.
   listed(0x200, 512, false);
   listed(0x200, 512, true, 2);
-  // It was freed, and another one lies there.
+  // It was freed, and another block is there.
   listed(0x300, 512, false, 3);
   gpu_block(RecordType::kBlockFree, 0x300);
   gpu_block(RecordType::kBlockAlloc, 0x300);

@@ -28,7 +28,7 @@ Status Phases::start() {
 void Phases::resume() {
   if (phase_ < kNone || phase_ > kOptimizer) phase_ = kNone;
   if (phase_ != kOptimizer) inner_row_ = 0;
-  stored_ = phase_ != kNone;  // the commit that is resumed from wrote it
+  stored_ = phase_ != kNone;  // the commit before the resume wrote it
   inner_stored_ = inner_row_ != 0;
 }
 
@@ -80,7 +80,7 @@ Status Phases::op_begin(OpRole role, RowId op, std::size_t depth) {
   const std::int64_t thread = journal_.thread;
   switch (role) {
     case OpRole::kOptimizer:
-      if (phase_ == kOptimizer) return {};  // one optimizer inside another
+      if (phase_ == kOptimizer) return {};  // an optimizer inside another one
       DCMT_RETURN_IF_ERROR(close_running());
       open(kOptimizer, journal_.now, thread);
       optimizer_ = op;
@@ -153,7 +153,7 @@ Status Phases::optimizer_ended() {
   step_begin_ = journal_.now;
   fresh_step_ = 1;
   later_forward_ = {};
-  // What another optimizer adds to the step counts for the interval of the next one.
+  // Memory of another optimizer in the same step counts for the interval of the next step.
   return followed_backward ? journal_.rows.end_interval(next_step_ - 1, journal_.now) : Status{};
 }
 

@@ -21,7 +21,7 @@ using wire::RecordType;
 
 class PhasesTest : public AssemblerFixture {
  protected:
-  /// "name|thread|from|to" of all phases in their order.
+  /// "name|thread|from|to" of all phases, in order.
   Rows phases(const TestStream& stream) {
     Database db = record(stream);
     return rows(db,
@@ -45,7 +45,7 @@ TEST_F(PhasesTest, PhasesAndStepsComeFromTheOperators) {
     s.op_end(102 + 10 * step);
     s.op_end(101 + 10 * step);
     const auto backward_end = s.op_end(100 + 10 * step);
-    s.op("aten::norm");  // clipping: neither backward nor a forward
+    s.op("aten::norm");  // clipping: neither a backward nor a forward
     s.text("Optimizer.step#SGD.step");
     const auto optimizer = s.op_begin("Optimizer.step#SGD.step", 105 + 10 * step, OpScope::kUser);
     const auto optimizer_end = s.op_end(105 + 10 * step);
@@ -76,8 +76,8 @@ TEST_F(PhasesTest, PhasesAreToldFromMemoryWhereNoOperatorIsObserved) {
   s.op("AddBackward0", OpScope::kBackward);
   s.thread = 1;
   const auto backward_end = s.op_end(1);
-  s.free(0x1000);        // no begin of a forward
-  s.alloc(0x4000, 100);  // nor this, with no backward after it
+  s.free(0x1000);        // not the begin of a forward
+  s.alloc(0x4000, 100);  // nor is this: no backward follows
   const auto optimizer = s.op("Optimizer.step#SGD.step", OpScope::kUser);
   s.free(0x2000);
   const auto again = s.alloc(0x1000, 100);
@@ -189,14 +189,14 @@ TEST_F(PhasesTest, ABackwardGoesOnWhileThreadsThatHaveNoPartInItWork) {
   s.text("AddmmBackward0");
   const auto first = s.op_begin("AddmmBackward0", 50, OpScope::kBackward);
   s.thread = 1;
-  s.op("aten::add");  // the forward's thread goes on before the node has ended
+  s.op("aten::add");  // the forward's thread continues before the node has ended
   s.thread = 2;
   s.op_end(50);
   s.thread = 3;
-  s.op("aten::copy_");  // a loader's
+  s.op("aten::copy_");  // of a loader
   s.thread = 2;
   const auto last = s.op("MmBackward0", OpScope::kBackward) + 1;
-  s.op("aten::clone");  // its own thread has left it
+  s.op("aten::clone");  // its own thread has left the backward
   s.op("TBackward0", OpScope::kBackward);
   const Rows found = phases(s);
   ASSERT_GE(found.size(), 2u);
@@ -251,14 +251,14 @@ TEST_F(PhasesTest, ABackwardInAnOptimizersStepIsAPhaseInsideOfItsOwn) {
   s.text("Optimizer.step#inner");
   s.text("autograd::engine::execute");
   const auto from = s.op_begin("Optimizer.step#LBFGS.step", 100, OpScope::kUser);
-  s.alloc(0x1000, 64);  // the forward of a closure
+  s.alloc(0x1000, 64);  // the forward in a closure
   const auto first = s.op_begin("autograd::engine::execute", 101, OpScope::kBackward);
   s.op_begin("AddmmBackward0", 102, OpScope::kBackward);
   s.op_end(102);
   s.op_begin("MmBackward0", 102, OpScope::kBackward);
   s.op_end(102);
   const auto first_end = s.op_end(101);
-  s.op_begin("aten::add", 101);  // the optimizer's own, or the next forward
+  s.op_begin("aten::add", 101);  // of the optimizer, or of the next forward
   s.op_end(101);
   const auto second = s.op_begin("autograd::engine::execute", 101, OpScope::kBackward);
   const auto second_end = s.op_end(101);

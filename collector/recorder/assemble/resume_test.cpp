@@ -22,23 +22,23 @@ using wire::MarkKind;
 using wire::OpScope;
 using wire::RecordType;
 
-/// Of those that a record takes.
+/// The last one of a record's sequences.
 std::uint64_t last_sequence(const TestRecord& record) {
   return record.header().seq + wire::sequences_of(record.header().type) - 1;
 }
 
-/// Rows that stay open for long, with something in each of their columns.
+/// Rows that stay open for long, with a value in each column.
 void more_of_everything(TestStream& s) {
   s.op_begin("zero::step", 200);
   s.storage_birth(0xE0, 8192, 0x51);
   s.birth(0xE1, 0xE0, 0, 8192, 0x51);
   s.birth(0xE2, 0);
-  s.cuda_alloc(0x9000, 0x2000, 0x51);  // of the default stream
+  s.cuda_alloc(0x9000, 0x2000, 0x51);  // on the default stream
   s.birth(0xE3, 0xE8, 0x9100, 64, 0x52);
   s.cuda_alloc(0xB000, 0x100);
   s.birth(0xE6, 0xEA, 0xB000, 64);
   s.cuda_alloc(0xC000, 64, 0x51);
-  s.birth(0xE7, 0xEB, 0xB040, 64);  // beside 0xEA, which has the block
+  s.birth(0xE7, 0xEB, 0xB040, 64);  // shares the block of 0xEA
   wire::BlockOwnerRecord owner{};
   owner.address = 0xC000;
   owner.owner = s.text("cuBLAS workspace");
@@ -66,7 +66,7 @@ void more_of_everything(TestStream& s) {
   s.repoint(0xE1, 0xE0, 0xE8, 0x52);
   s.cuda_free(0x9000, true, 0x52);
   s.death(0xE2, 0xE8);
-  s.birth(0xE4, 0xE9, 0x9100, 64);  // behind the block that waits
+  s.birth(0xE4, 0xE9, 0x9100, 64);  // behind the waiting block
   s.cuda_alloc(0xA000, 64);
   s.cuda_free_done(0x9000);
   s.cuda_free(0xC000);
@@ -84,7 +84,7 @@ void more_of_everything(TestStream& s) {
   s.small_blocks(0);
 }
 
-/// A holder whose line in the model is known, and which holds for a while.
+/// A holder with a line in the model, which holds for a while.
 void held_by_a_line_of_the_model(TestStream& s, const std::string& file) {
   s.birth(0xA8, 0xB8, 0, 4096);
   s.code(0xC8, file, "Runner.call");
@@ -97,18 +97,18 @@ void held_by_a_line_of_the_model(TestStream& s, const std::string& file) {
   s.death(0xA8);
 }
 
-/// A small stream with something of everything in it, and much of it unfinished at any moment.
+/// A small stream with some of everything, much of it unfinished at any time.
 TestStream everything(const std::string& file) {
   TestStream s;
   s.clock(5'000'000);
   s.named_thread(100, "python");
   s.code(0xC1, "/x/model.py", "forward");
-  s.stack(0x51, {{0xC1, 4, 12}, {0xC9, 8, 40}});  // 0xC9 comes later
+  s.stack(0x51, {{0xC1, 4, 12}, {0xC9, 8, 40}});  // 0xC9 is defined later
   s.alloc(0xD0, 4096);
   s.op_begin("aten::empty", 1);
   s.birth(0xA0, 0xB0, 0xD0, 4096, 0x51);
   s.op_end(1);
-  s.birth(0xA1, 0xB0, 0xD0, 4096, 0x52);  // 0x52 comes later
+  s.birth(0xA1, 0xB0, 0xD0, 4096, 0x52);  // 0x52 is defined later
   s.code(0xC9, "/x/train.py", "main");
   s.stack(0x52, {{0xC9, 8, 41}});
   s.mark(RecordType::kMarkBegin, MarkKind::kUser, "span", 5);
@@ -180,7 +180,7 @@ TestStream everything(const std::string& file) {
 
 class ResumeTest : public testing::CensusFixture {
  protected:
-  /// Records up to `cut`, forgets the recorder without a finish, and goes on with another.
+  /// Records up to `cut`, drops the recorder without a finish, and continues with another one.
   std::string cut_and_resumed(const TestStream& s, std::size_t cut, std::size_t uncommitted) {
     const std::string file = path("cut" + std::to_string(files_++));
     {
@@ -210,7 +210,7 @@ class ResumeTest : public testing::CensusFixture {
 TEST_F(ResumeTest, CutAtEveryRecordEqualsUninterrupted) {
   TestStream s = everything(write_source());
   s.death(0xA1);
-  straight_body(s, 0xC0);  // of edges that have ended
+  straight_body(s, 0xC0);  // for edges that have ended
   s.storage_death(0xB0);
   Database whole = record(s);
   const std::string expected = dump(whole);

@@ -6,8 +6,7 @@
 namespace dcmt::recorder {
 namespace {
 
-/// A trace has no more of one device. A program that never stops to give memory back and to reserve it again must not
-/// fill the disk.
+/// Limit of rows for one device. A program that reserves and frees memory all the time must not fill the disk.
 constexpr std::size_t kMostRows = 100'000;
 
 }  // namespace
@@ -58,7 +57,7 @@ Status SegmentBook::segment(const wire::SegmentRecord& record) {
 
 Status SegmentBook::reserved(const wire::ReservedRecord& record) {
   const std::optional<Device> place = Device::from_wire(record.header.aux);
-  if (!place || !place->gpu()) return {};  // said to be bad elsewhere
+  if (!place || !place->gpu()) return {};  // another function reports it as invalid
   OfDevice& device = devices_[*place->gpu()];
   if (!first_.set()) first_ = journal_.now;
   if (!is_listed_ || device.is_given_up || static_cast<std::uint64_t>(device.history.bytes()) == record.reserved)
@@ -77,8 +76,8 @@ Status SegmentBook::give_up(std::int64_t gpu, OfDevice& device, std::string_view
 
 Status SegmentBook::commit() {
   Status status;
-  // Of what was there when the allocators were asked. A recording that began with the program knows since when one of
-  // them had anything.
+  // Segments that existed when the allocators were listed. If the recording began with the program, they began when the
+  // first allocator had memory.
   const Moment begin = before_ns_ != 0 ? Moment{0, before_ns_} : first_;
   for (auto& [gpu, device] : devices_) {
     device.history.each_changed([&](SegmentRow& row) {

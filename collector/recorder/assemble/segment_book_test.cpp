@@ -25,7 +25,7 @@ TEST_F(SegmentBookTest, BeginAndEndAndArePartsOfWhatWasListed) {
   s.cuda_alloc(0x10000, 100);
   s.segment(SegmentEvent::kListed, 0x10000, 1000);
   const auto ended = s.segment(SegmentEvent::kEnds, 0x20000, 2000, 0x5000);
-  s.segment(SegmentEvent::kListed, 0x20000, 2000, 0x5000);  // the list was made before, and has it still
+  s.segment(SegmentEvent::kListed, 0x20000, 2000, 0x5000);  // the list is older and still has it
   s.segment(SegmentEvent::kListEnds, 0, 0);
   s.reserved(1000, true);
   const auto begun = s.segment(SegmentEvent::kBegins, 0x30000, 500, 0x5000);

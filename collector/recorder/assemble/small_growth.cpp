@@ -6,17 +6,17 @@
 namespace dcmt::recorder {
 namespace {
 
-/// Before that, a program makes what it keeps for good.
+/// Before this round, a program makes what it keeps permanently.
 constexpr std::int64_t kFirstRound = 2;
-/// Between two looks the small blocks become so much more, in bytes and as a part of what they have.
+/// Growth of small blocks between two readings, in bytes and as a part of their sum.
 constexpr std::int64_t kMore = 64 * 1024, kMorePart = 16;
-/// A size of which the program keeps more has more at so many looks in a row, by such a part of kMore each time.
+/// A growing size has more at this many readings in a row, by this part of kMore each time.
 constexpr std::int64_t kRises = 4, kRisePart = 16;
-/// What is followed costs records.
+/// Limit: each tracked size costs records.
 constexpr std::size_t kMostFollowed = 8;
-/// Numbers that torch wraps: most blocks of a program, and no memory.
+/// Numbers that torch wraps: they are most blocks of a program, but little memory.
 constexpr std::size_t kNumbers = size_class_of(1);
-/// Time between looks, seconds and as a share of the run.
+/// Time between readings, in seconds and as a share of the run.
 constexpr double kBetween = 0.02, kBetweenShare = 1.0 / 32;
 
 }  // namespace

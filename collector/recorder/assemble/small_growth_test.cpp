@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::size_t kLeak = size_class_of(4096), kOther = size_class_of(8192);
 
-/// Steps of a program, a tenth of a second each. Returns the classes that were followed, and the step of the first.
+/// Runs a program's steps, a tenth of a second each. Returns the tracked classes, and the step of the first.
 struct Followed {
   std::vector<std::size_t> classes;
   int step = 0;
@@ -54,7 +54,7 @@ TEST(SmallGrowthTest, ThereIsTimeBetweenTwoLooks) {
 TEST(SmallGrowthTest, WhatStaysOrComesAndGoesIsNotFollowed) {
   const Followed followed = run(1000, [](int step, BytesBySize& live) {
     live[kOther] = step % 3 * 100'000;
-    live[kLeak] = std::min(step, 20) * 4096;  // a cache that is full
+    live[kLeak] = std::min(step, 20) * 4096;  // a cache that becomes full
   });
   EXPECT_TRUE(followed.classes.empty());
 }
@@ -80,7 +80,7 @@ TEST(SmallGrowthTest, AtMostEightSizesAreFollowedThoseThatHaveMost) {
 
 TEST(SmallGrowthTest, LooksAreFewWhereNothingGrowsAndRarerAsTimePasses) {
   EXPECT_EQ(run(10'000, [](int, BytesBySize&) {}).looks, 1);
-  // 1 MiB more in each of 10,000 steps, of sizes that take turns.
+  // 1 MiB more in each of 10,000 steps, with alternating sizes.
   const Followed followed =
       run(10'000, [](int step, BytesBySize& live) { live[static_cast<std::size_t>(step) % kSizeClasses] += 1 << 20; });
   EXPECT_LT(followed.looks, 300);

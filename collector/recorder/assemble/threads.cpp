@@ -5,7 +5,8 @@
 namespace dcmt::recorder {
 namespace {
 
-/// A census asks for threads that live. More than that at once are rare, and found again.
+/// Limit of the cache: a census only asks for live threads. More at the same time are rare; then the trace is read
+/// again.
 constexpr std::size_t kMostAsked = 4096;
 
 }  // namespace
@@ -27,7 +28,7 @@ Status Threads::resume() {
 Status Threads::begins(const wire::ThreadRecord& record) {
   DCMT_ASSIGN_OR_RETURN(RowId name, journal_.writer.intern({record.name, strnlen(record.name, sizeof record.name)}));
   note(journal_.thread);
-  asked_.erase(record.tid);  // the kernel has given it to a new thread
+  asked_.erase(record.tid);  // the kernel has reused the id for a new thread
   return journal_.writer.write(ThreadRow{journal_.thread, static_cast<std::int64_t>(record.tid), name, journal_.now});
 }
 

@@ -1,4 +1,4 @@
-// A process with very many threads, one after the other.
+// Tests a process with very many threads, one after the other.
 #include "collector/recorder/assemble/threads.h"
 
 #include <gtest/gtest.h>
@@ -28,7 +28,7 @@ class ThreadsTest : public testing::TraceFixture {
 
 TEST_F(ThreadsTest, AHundredThousandAreKnownByTheirKernelIds) {
   constexpr std::uint32_t kThreads = 100'000;
-  constexpr std::uint64_t kTids = 30'000;  // the kernel gives them again
+  constexpr std::uint64_t kTids = 30'000;  // the kernel reuses them
   Expected<PrivateState> state = PrivateState::create(writer_->database());
   ASSERT_TRUE(state.ok());
   Journal journal{*writer_, std::move(*state), RowKeeper(*writer_, {})};
@@ -47,7 +47,7 @@ TEST_F(ThreadsTest, AHundredThousandAreKnownByTheirKernelIds) {
   EXPECT_EQ(threads.with_tid(kTids + 1), std::nullopt);
   EXPECT_EQ(threads.with_tid(0), std::nullopt);
 
-  // One whose first record was lost gets a row, once.
+  // A thread whose first record was lost gets one row.
   for (const std::uint32_t number : {kThreads + 70, kThreads + 71, kThreads + 70, kThreads + 71}) {
     journal.thread = number;
     ASSERT_TRUE(threads.see().ok());

@@ -11,7 +11,7 @@
 namespace dcmt::recorder {
 namespace {
 
-/// What happened in the traces: an operator or a function, and the role in which it was recorded.
+/// An event in the traces: an operator or a function, and its recorded role.
 struct Seen {
   bool function = false;
   std::string role, name;
@@ -33,7 +33,7 @@ Status add_seen(const std::string& trace, std::set<Seen>& seen) {
   });
 }
 
-/// The name without its overload: "mylib::wait.default".
+/// The name without its overload: "mylib::wait" of "mylib::wait.default".
 std::string plain(const std::string& name) {
   const std::size_t colons = name.find("::");
   return colons == std::string::npos ? name : name.substr(0, name.find('.', colons));
@@ -46,7 +46,7 @@ bool matches(const TableRow& row, const Seen& seen) {
           fnmatch(row.pattern.c_str(), plain(seen.name).c_str(), 0) == 0);
 }
 
-/// What the run has under the name of the row in another role; empty: nothing.
+/// Other roles that the run has for the row's name; empty: none.
 std::string other_roles(const TableRow& row, const std::set<Seen>& seen) {
   std::set<std::string> roles;
   for (const Seen& one : seen) {

@@ -27,7 +27,7 @@ class UnmatchedRows : public testing::Test {
     mark(*writer, 3, "user", "mylib::drop", std::nullopt);
     ASSERT_TRUE(writer->commit().ok());
   }
-  void TearDown() override { std::filesystem::remove_all(folder_); }  // what SQLite leaves beside it, too
+  void TearDown() override { std::filesystem::remove_all(folder_); }  // with the files that SQLite leaves beside it
 
   static void mark(TraceWriter& writer, RowId id, const char* kind, const char* name,
                    std::optional<std::string> flags) {

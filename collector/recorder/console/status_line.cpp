@@ -12,17 +12,17 @@ namespace {
 
 constexpr std::string_view kSaveCursor = "\0337";
 constexpr std::string_view kRestoreCursor = "\0338";
-constexpr std::string_view kOneDownOneUp = "\033D\033[A";  // scrolls where the cursor is in the last row
+constexpr std::string_view kOneDownOneUp = "\033D\033[A";  // scrolls if the cursor is in the last row
 constexpr std::string_view kScrollAll = "\033[r";
-constexpr int kFewestRows = 5;  // a smaller terminal has no row to give away
+constexpr int kFewestRows = 5;  // a smaller terminal has no row to spare
 
-/// In one write, so that nothing of the program comes between moving the cursor and moving it back.
+/// Uses a single write, so that no output of the program comes between the cursor's moves.
 void say(const std::string& text) {
   const ssize_t ignored = write(STDERR_FILENO, text.data(), text.size());
   (void)ignored;
 }
 
-/// As much of a text as fits into so many columns.
+/// The longest begin of a text that fits into this many columns.
 std::string_view first_columns(std::string_view text, int columns) {
   std::size_t end = 0;
   for (int used = 0; end < text.size(); ++end) {
@@ -32,7 +32,7 @@ std::string_view first_columns(std::string_view text, int columns) {
   return text.substr(0, end);
 }
 
-/// Writes into that row, and leaves the cursor where it was.
+/// Writes to this row and restores the cursor.
 std::string in_last_row(int row, std::string_view text) {
   return fmt::format("{}\033[{};1H\033[2K{}{}", kSaveCursor, row, text, kRestoreCursor);
 }

@@ -22,7 +22,7 @@ Error malformed(const char* what) {
                std::string("Python code object: ") + what + "; its variables have no assignment lines"};
 }
 
-/// Where in the source an instruction comes from. Columns are -1 where the compiler kept none.
+/// An instruction's position in the source. Columns are -1 if the compiler stored none.
 struct Position {
   int line = 0;
   int end_line = 0;
@@ -34,18 +34,18 @@ struct Position {
 struct Instruction {
   OpcodeRole role = OpcodeRole::kUnknown;
   std::uint32_t argument = 0;
-  std::uint32_t second = kNone;  ///< of a store into two locals: the other one
+  std::uint32_t second = kNone;  ///< of a store into two locals: the second one
   Position position;
-  Index jump = kNone;         ///< index of the instruction it can jump to
+  Index jump = kNone;         ///< index of the instruction to which it can jump
   Index handler = kNone;      ///< index of the instruction that runs if it raises
   Index clear = kNone;        ///< of a store that ends an inlined comprehension: the instruction that saved the value
   std::vector<Index> ends;    ///< of such a saving instruction: the stores that end its comprehension
-  bool goes_on = true;        ///< the next instruction can follow
-  std::vector<Index> before;  ///< instructions it can follow without an exception
+  bool goes_on = true;        ///< can continue with the next instruction
+  std::vector<Index> before;  ///< instructions that it can follow without an exception
   std::vector<Index> raised_before;  ///< instructions whose exception it handles
 };
 
-/// The bytes of a table, read one by one with a check.
+/// Reads the bytes of a table one by one, with a check of the bounds.
 class Bytes {
  public:
   explicit Bytes(std::string_view text) : text_(text) {}
@@ -58,7 +58,7 @@ class Bytes {
     }
     return static_cast<unsigned char>(text_[at_++]);
   }
-  /// Six bits a byte, the lowest first: the line table's form.
+  /// Reads six bits from each byte, lowest first, as in the line table.
   std::uint32_t varint_low_first() {
     std::uint32_t value = 0;
     for (unsigned shift = 0;; shift += 6) {
@@ -74,7 +74,7 @@ class Bytes {
     const std::int64_t magnitude = value >> 1;
     return (value & 1u) != 0 ? -magnitude : magnitude;
   }
-  /// Six bits a byte, the highest first: the exception table's form.
+  /// Reads six bits from each byte, highest first, as in the exception table.
   std::uint32_t varint_high_first() {
     std::uint32_t value = 0;
     for (;;) {
@@ -198,7 +198,7 @@ Status Graph::decode(const CodeBody& body) {
   return {};
 }
 
-/// PEP 626 and PEP 657: entries of (kind, length in code units), each with a difference of lines and columns.
+/// PEP 626 and PEP 657: entries of (kind, length in code units), each with differences of lines and columns.
 Status Graph::place_lines(const CodeBody& body) {
   Bytes table(body.line_table);
   std::size_t unit = 0;
@@ -214,7 +214,7 @@ Status Graph::place_lines(const CodeBody& body) {
     const auto column = [](std::uint32_t value) { return static_cast<int>(value) - 1; };
     switch (kind) {
       case 15:
-        break;  // no place in the source
+        break;  // no position in the source
       case 14:
         line += table.signed_varint_low_first();
         end_line = line + table.varint_low_first();
@@ -247,7 +247,7 @@ Status Graph::place_lines(const CodeBody& body) {
       position.end_line = static_cast<int>(end_line);
       last_line = position.line;
     } else {
-      position.line = last_line;  // as dis and tracebacks show it: part of the line before
+      position.line = last_line;  // like dis and tracebacks: it belongs to the line before
     }
     for (; unit < end; ++unit) {
       if (start_[unit] != kNone) instructions[owner_[unit]].position = position;
@@ -259,7 +259,7 @@ Status Graph::place_lines(const CodeBody& body) {
 Status Graph::place_handlers(const CodeBody& body) {
   Bytes table(body.exception_table);
   while (!table.empty()) {
-    // The first byte of an entry carries a mark in its top bit, which the six-bit form ignores.
+    // The top bit of an entry's first byte is a mark, which the six-bit form ignores.
     const std::size_t start = table.varint_high_first();
     const std::size_t length = table.varint_high_first();
     const std::size_t target = table.varint_high_first();
@@ -273,8 +273,9 @@ Status Graph::place_handlers(const CodeBody& body) {
   return {};
 }
 
-/// An inlined comprehension (from 3.12 on) saves a variable of the same name on the stack and stores it back at its
-/// end. The compiler gives both instructions the place of the whole comprehension, which no store inside it has.
+/// An inlined comprehension (since 3.12) saves a variable with the same name on the stack and stores it back at its
+/// end. The compiler gives both instructions the position of the whole comprehension; no store inside has this
+/// position.
 void Graph::pair_comprehensions() {
   std::map<std::pair<std::uint32_t, Position>, Index> clears;
   for (Index i = 0; i < instructions.size(); ++i) {
@@ -286,7 +287,7 @@ void Graph::pair_comprehensions() {
   if (clears.empty()) return;
   for (Index i = 0; i < instructions.size(); ++i) {
     Instruction& store = instructions[i];
-    if (store.role != OpcodeRole::kStoreFast || store.second != kNone) continue;  // such an end is a store of its own
+    if (store.role != OpcodeRole::kStoreFast || store.second != kNone) continue;  // such an end stores a single local
     const auto clear = clears.find({store.argument, store.position});
     if (clear == clears.end()) continue;
     store.clear = clear->second;
@@ -295,7 +296,7 @@ void Graph::pair_comprehensions() {
 }
 
 void Graph::link() {
-  // Only instructions that can run count: an edge from dead code would bring definitions that never happen.
+  // Only reachable instructions count: an edge from dead code would add definitions that never happen.
   std::vector<bool> seen(instructions.size());
   std::vector<Index> todo{0};
   seen[0] = true;
@@ -327,20 +328,20 @@ void Graph::link() {
   }
 }
 
-/// Where a search forward begins.
+/// The begin of a forward search.
 struct Search {
-  std::vector<Index> next;      ///< without an exception
-  std::vector<Index> handlers;  ///< by an exception
+  std::vector<Index> next;      ///< reached without an exception
+  std::vector<Index> handlers;  ///< reached by an exception
 };
 
-/// The questions about one variable.
+/// Answers questions about one variable.
 class Variable {
  public:
   Variable(const Graph& graph, std::uint32_t local) : instructions_(graph.instructions), local_(local) {}
 
-  /// Instructions whose value the variable can have while `at` runs: walks back until a definition stops each path.
+  /// Lines of the values that the variable can have while `at` runs: walks back until a definition stops each path.
   [[nodiscard]] std::vector<int> assignments(Index at) const;
-  /// Line of the nearest instruction after `from` that deletes it, no store of it before.
+  /// Line of the nearest delete after `from` without a store before it.
   [[nodiscard]] std::optional<int> next_delete(const Search& from) const;
   [[nodiscard]] std::optional<int> next_return(const Search& from) const;
 
@@ -355,7 +356,8 @@ class Variable {
   [[nodiscard]] bool clears(const Instruction& i) const {
     return i.role == OpcodeRole::kClearFast && i.argument == local_;
   }
-  /// Breadth first from `from`; handlers only when nothing else is left. `stop` ends a path, `hit` ends the search.
+  /// Searches breadth first from `from`; enters handlers only when nothing else is left. `stop` ends a path, `hit` ends
+  /// the search.
   template <class Hit, class Stop>
   [[nodiscard]] std::optional<int> search(const Search& from, Hit hit, Stop stop) const;
 
@@ -373,7 +375,7 @@ std::vector<int> Variable::assignments(Index at) const {
       todo.push_back(i);
     }
   };
-  // What the variable is after instruction i.
+  // The state of the variable after instruction i.
   const auto after = [&](Index i) {
     const Instruction& now = instructions_[i];
     if (stores(now)) {
@@ -418,7 +420,7 @@ std::optional<int> Variable::search(const Search& from, Hit hit, Stop stop) cons
       const Instruction& now = instructions_[i];
       if (hit(now)) return now.position.line;
       if (clears(now)) {
-        // The value waits on the stack until the comprehension ends.
+        // The value stays on the stack until the comprehension ends.
         for (const Index end : now.ends) visit(next, end + 1);
         continue;
       }

@@ -11,8 +11,8 @@ struct OpcodeEntry {
 
 using Role = OpcodeRole;
 
-// From the modules `opcode` and `dis` of each version. Specialised and instrumented instructions are left out on
-// purpose: the collector turns them back before it publishes a code object.
+// From the modules `opcode` and `dis` of each version. Specialised and instrumented instructions are omitted on
+// purpose: the collector replaces them by their originals before it publishes a code object.
 constexpr OpcodeEntry kPython311[] = {
     {0, 0, Role::kCache},             // CACHE
     {1, 0, Role::kNeverRaises},       // POP_TOP

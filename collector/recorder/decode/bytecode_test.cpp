@@ -58,7 +58,7 @@ TEST_P(Fixtures, AnswersAreThoseOfTheSource) {
         ASSERT_TRUE(flow.ok()) << flow.error().message;
         assigned.insert(flow->assignment_lines.begin(), flow->assignment_lines.end());
         EXPECT_TRUE(std::is_sorted(flow->assignment_lines.begin(), flow->assignment_lines.end()));
-        // A finally block is compiled twice: the annotation of what follows is that of the copy without an exception.
+        // A finally block is compiled twice: the annotation belongs to the copy without an exception.
         if (first) {
           EXPECT_EQ(flow->delete_line, optional_line(question["delete_line"]));
           if (!question["return_line"].is_null()) {

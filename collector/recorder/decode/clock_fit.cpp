@@ -8,12 +8,12 @@
 namespace dcmt::recorder {
 namespace {
 
-// Two readings nearer than this say more about their own jitter than about the counter's rate.
+// With a smaller distance between two readings, jitter dominates the rate.
 constexpr std::uint64_t kMinimumSpanNs = 10'000'000;
-/// The rate is taken over one to two of these.
+/// The rate is computed over one to two windows of this length.
 constexpr std::uint64_t kWindowNs = 10'000'000'000;
-/// Beyond, a reading is off the line. Clocks are slewed by half a thousandth at most; a thread may be interrupted
-/// between its looks at the two clocks.
+/// A larger distance is off the line. Clocks are slewed by at most half a thousandth, and a thread may be interrupted
+/// between its readings of the two clocks.
 constexpr double kJumpNs = 1e6;
 constexpr double kJumpShare = 1e-3;
 constexpr auto kLargestNs = static_cast<double>(kLargest);
@@ -50,7 +50,7 @@ double ClockFit::tolerance(ClockReading reading) const {
 
 bool ClockFit::agrees(ClockReading reading) const { return std::abs(off_line(reading)) <= tolerance(reading); }
 
-/// True if the rate of the newer half of the window differs from that of the older one.
+/// True if the rate of the newer half of the window differs from that of the older half.
 bool ClockFit::move_window() {
   if (difference(latest_.ns, middle_.ns) < static_cast<double>(kWindowNs) || latest_.tsc <= middle_.tsc) return false;
   bool changed = false;
@@ -67,7 +67,7 @@ bool ClockFit::move_window() {
 ClockFit::Outcome ClockFit::add(ClockReading reading) {
   if (static_cast<double>(reading.ns) > kLargestNs) return Outcome::kNonsense;
   const double off = off_line(reading);
-  // Until there is a rate of its own, a line may be far off without a jump.
+  // Until a rate was measured, a reading far from the line need not be a jump.
   const bool has_rate = difference(latest_.ns, base_.ns) >= static_cast<double>(kMinimumSpanNs);
   const bool on_line = std::abs(off) <= tolerance(reading);
   const bool forward = readings_ == 0 || (reading.tsc > latest_.tsc && reading.ns >= latest_.ns);
@@ -84,7 +84,7 @@ ClockFit::Outcome ClockFit::add(ClockReading reading) {
     return Outcome::kJumped;
   }
   if (readings_ == 1 && (latest_.ns == 0 || reading.tsc <= latest_.tsc || reading.ns < latest_.ns)) {
-    base_ = middle_ = reading;  // there was no origin, or none that comes before its readings
+    base_ = middle_ = reading;  // there was no origin, or none before these readings
   } else {
     error_ns_ = std::max(error_ns_, static_cast<std::uint64_t>(std::min(std::abs(off), kLargestNs)));
   }
@@ -100,7 +100,7 @@ std::int64_t ClockFit::ns(std::uint64_t tsc) const {
   const double latest = static_cast<double>(latest_.ns);
   if (!(latest + since > 0)) return 0;
   if (!(latest + since < kLargestNs)) return kLargest;
-  // The sum as integers: a double holds nanoseconds since boot to the microsecond only.
+  // Add as integers: a double has nanoseconds since boot only to the microsecond.
   return std::min<std::int64_t>(kLargest, static_cast<std::int64_t>(latest_.ns) + std::llround(since));
 }
 

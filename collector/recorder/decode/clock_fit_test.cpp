@@ -1,4 +1,4 @@
-// The clock against synthetic counters whose truth is known.
+// Tests the clock against synthetic counters with known times.
 #include "collector/recorder/decode/clock_fit.h"
 
 #include <gtest/gtest.h>
@@ -25,7 +25,7 @@ ClockReading read(const Truth& truth, double seconds) {
 
 double ideal(double seconds) { return 1e12 + seconds * 1e9; }
 
-/// Follows the clock for `seconds` with a reading every `every` and returns the largest error of times in between.
+/// Simulates `seconds` with a reading every `every`; returns the largest error of the times in between.
 std::int64_t follow(ClockFit& fit, const Truth& truth, double seconds, double every) {
   std::int64_t worst = 0;
   for (double at = 0; at < seconds; at += every) {
@@ -60,7 +60,7 @@ TEST(ClockFit, AFirstRateThatIsWrongIsCorrectedAndItsErrorKept) {
 }
 
 TEST(ClockFit, ASlewedClockIsFollowedPieceByPiece) {
-  // The rate swings by 200 millionths every two minutes: up to 3.8 ms off any one line.
+  // The rate swings by 200 millionths every two minutes: up to 3.8 ms from any straight line.
   const Truth slewed = [](double s) {
     return ideal(s) + 200e-6 * 1e9 * 120 / 6.2831853 * std::sin(s / 120 * 6.2831853);
   };
@@ -71,7 +71,7 @@ TEST(ClockFit, ASlewedClockIsFollowedPieceByPiece) {
 }
 
 TEST(ClockFit, ASuspensionIsAJumpAndTheLineBeginsAnew) {
-  // The counter goes on for an hour in which the monotonic clock stands.
+  // The counter runs for an hour during which the monotonic clock stands still.
   const Truth suspended = [](double s) { return ideal(s < 50 ? s : std::max(50.0, s - 3600)); };
   ClockFit fit(kHz, read(suspended, 0));
   EXPECT_LE(follow(fit, suspended, 50, 1), 2);

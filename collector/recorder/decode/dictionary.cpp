@@ -8,7 +8,7 @@
 namespace dcmt::recorder {
 
 Status Dictionary::start() {
-  // First of all, so that no placeholder's id is ever taken for the text itself.
+  // First of all, so that no placeholder has the id of this text.
   DCMT_ASSIGN_OR_RETURN(RowId unknown, journal_.writer.intern("(unknown)"));
   unknown_ = unknown;
   DCMT_ASSIGN_OR_RETURN(RowId frame, journal_.writer.frame(unknown_, unknown_, 0));
@@ -133,7 +133,7 @@ Status Dictionary::define_stack(std::uint64_t wire, std::string_view frames) {
     return {};
   }
 
-  // Outermost first: a row needs its caller's.
+  // Outermost first: a row needs its caller's row.
   RowId parent = 0;
   RowId leaf_parent = 0;
   RowId leaf_frame = 0;

@@ -18,7 +18,7 @@ std::string_view trimmed(std::string_view text) {
   return text.substr(begin, text.find_last_not_of(kSpace) - begin + 1);
 }
 
-/// The whole file, or nothing. The path came from the traced process: it may name a pipe or a device.
+/// Returns the whole file, or nothing. The path came from the traced process: it may name a pipe or a device.
 std::optional<std::string> read_source(const std::string& path) {
   const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
   if (fd < 0) return std::nullopt;

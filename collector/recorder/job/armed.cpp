@@ -16,9 +16,9 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr auto kPause = std::chrono::milliseconds(100);
-/// All mappings of a process are listed less often.
+/// Listing all mappings of a process is done less often.
 constexpr std::int64_t kSamplesPerMappings = 10;
-/// That it was met is noticed up to so many steps later.
+/// The condition may be noticed this many steps late.
 constexpr std::int64_t kNoticedLate = 8;
 
 bool may_be_near(const Armed& armed, const KernelMemory& memory, bool has_gpu) {
@@ -50,7 +50,7 @@ Expected<Watched> wait_until_near(const Armed& armed, const std::vector<pid_t>& 
   const auto began = Clock::now();
   Watched watched;
   if (armed.near <= 0) return watched;
-  // A later process can have the number of one that has ended.
+  // A later process can have the pid of one that has ended.
   std::map<pid_t, std::uint64_t> begun;
   for (const pid_t pid : pids) begun[pid] = process_start(pid);
   const bool asks_for_gpu = armed.condition.what != Counted::kResident;

@@ -29,7 +29,7 @@
 namespace dcmt::recorder {
 namespace {
 
-/// Starts a line anew on a terminal.
+/// Restarts the line of a terminal.
 constexpr char kClearLine[] = "\r\033[K";
 
 using Clock = std::chrono::steady_clock;
@@ -37,12 +37,12 @@ using Clock = std::chrono::steady_clock;
 constexpr auto kPause = std::chrono::milliseconds(10);
 constexpr std::size_t kManyRecords = 20'000;
 constexpr auto kStatusEvery = std::chrono::milliseconds(250);
-/// A process that takes longer to put back what it hooked is stopped, or busy in one long call.
+/// A process that needs longer to remove its hooks is stopped, or busy in a long call.
 constexpr auto kMostUntilEnd = std::chrono::seconds(5);
-/// After the condition of `--when`, a program that makes no step is recorded for so long.
+/// After the condition of `--when`, a program without steps is recorded for this long.
 constexpr auto kMostWithoutStep = std::chrono::seconds(60);
 
-/// Signals that ask this process to end, which then detaches. Blocked until the process ends.
+/// Signals that ask this process to end; it detaches then. They are blocked until the process ends.
 class StopSignals {
  public:
   StopSignals() {
@@ -54,7 +54,7 @@ class StopSignals {
     fd_ = Descriptor(signalfd(-1, &signals, SFD_NONBLOCK | SFD_CLOEXEC));
   }
 
-  /// A second one is waited for.
+  /// Waits for a second signal.
   void forget() { came_ = false; }
   bool came() {
     signalfd_siginfo info{};
@@ -83,7 +83,7 @@ class Recording {
  public:
   explicit Recording(const AttachOptions& options) : options_(options) {}
 
-  /// The processes can be attached to, and are connected to unless a condition is to be met first.
+  /// Checks that the processes can be attached to, and connects to them, unless a condition must be met first.
   Status prepare(StopSignals& signals) {
     const auto began = Clock::now();
     const Entering entering{
@@ -96,7 +96,7 @@ class Recording {
     return options_.when ? Status{} : connect_all(entering);
   }
 
-  /// From here on all of them record, or an error says why not.
+  /// Begins recording all of them; an error says why that failed.
   Status begin(StopSignals& signals, const OperatorTables& operators, RunState& state) {
     if (options_.when) {
       DCMT_ASSIGN_OR_RETURN(watched_, wait_armed(signals));
@@ -108,10 +108,10 @@ class Recording {
     return {};
   }
 
-  /// Those that record already notice, and go on without us.
+  /// Drops all: processes that are recorded already notice that and continue without us.
   void abandon() { all_.clear(); }
 
-  /// Until all that are recorded have ended, each for its own reason.
+  /// Records until all have ended, each for its own reason.
   Status record(StopSignals& signals) {
     const bool shows = shows_status();
     if (!options_.when) counts_from_ = Clock::now();
@@ -176,7 +176,7 @@ class Recording {
     return {};
   }
 
-  /// Until a process comes near the condition.
+  /// Waits until a process comes near the condition.
   Expected<Watched> wait_armed(StopSignals& signals) {
     auto last_status = Clock::now();
     auto watched = wait_until_near(*options_.when, options_.pids, [&](const Watched& now) {
@@ -216,9 +216,9 @@ class Recording {
     return {};
   }
 
-  /// Leaves these, and finishes their traces.
+  /// Leaves these processes and finishes their traces.
   Status leave(const std::vector<Attached*>& leaving, StopSignals& signals) {
-    // What a program had before is found in a reading during which it is recorded.
+    // What a program had before is found by a reading, during which the program must be recorded.
     signals.forget();
     const auto waits = [](const Attached* each) { return !each->past_is_known() && !each->has_ended(); };
     while (std::ranges::any_of(leaving, waits) && !signals.came()) {
@@ -253,7 +253,7 @@ class Recording {
   const AttachOptions& options_;
   std::deque<Attached> all_;
   Watched watched_;
-  /// Since when the time that was asked for counts; not before the condition is met, if there is one.
+  /// Begin of the requested duration; not before the condition is met, if there is one.
   std::optional<Clock::time_point> counts_from_;
   std::int64_t steps_when_met_ = 0;
   const Meanwhile drains_ = [this] { return drain().ok(); };

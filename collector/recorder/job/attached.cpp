@@ -26,23 +26,23 @@ namespace fs = std::filesystem;
 using Clock = std::chrono::steady_clock;
 
 constexpr auto kPause = std::chrono::milliseconds(10);
-/// A process that takes longer to begin is busy in one long call, or stopped.
+/// A process that needs longer to begin is busy in a long call, or stopped.
 constexpr auto kMostUntilBegin = std::chrono::seconds(60);
-/// And one that takes longer to put back what it hooked.
+/// The same for removing its hooks.
 constexpr auto kMostUntilEnd = std::chrono::seconds(5);
-constexpr char kInTheProcess[] = "attached";  ///< stands for the spool's file, which has no path
+constexpr char kInTheProcess[] = "attached";  ///< replaces the name of the spool's file, which has no path
 
 Error cannot(const std::string& what) { return {ErrorCode::kCannotRecord, what + ": " + std::strerror(errno)}; }
 
 Expected<Descriptor> make_memory(const char* name) {
-  constexpr unsigned kNoExec = 0x0008U;  // MFD_NOEXEC_SEAL: some systems demand it, kernels before 6.3 refuse it
+  constexpr unsigned kNoExec = 0x0008U;  // MFD_NOEXEC_SEAL: some systems require it, kernels before 6.3 refuse it
   int fd = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING | kNoExec);
   if (fd < 0 && errno == EINVAL) fd = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING);
   if (fd < 0) return cannot("no memory for the spool");
   return Descriptor(fd);
 }
 
-/// All of it allocated: a process that writes into a hole when there is no memory left would be ended for it.
+/// Allocates all of it: a process that writes to a hole when no memory is left would be killed.
 Expected<Descriptor> make_spool(std::uint32_t chunks) {
   DCMT_ASSIGN_OR_RETURN(Descriptor memory, make_memory("dc-memtrace-spool"));
   const int failure = posix_fallocate(memory.get(), 0, static_cast<off_t>(spool::file_bytes(chunks)));
@@ -65,7 +65,7 @@ Descriptor open_folder(const std::string& path) {
   return Descriptor(open(path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
 }
 
-/// Under Yama's scope 1 a process is read by who started it, or by whom it names.
+/// With Yama's scope 1, only a process's parent, or a process that it names, may read it.
 bool needs_permission() { return read_file("/proc/sys/kernel/yama/ptrace_scope").value_or("0").starts_with('1'); }
 
 }  // namespace
@@ -88,7 +88,7 @@ Status Attached::ask(const OperatorTables& operators) {
     providers = open_folder(options_.providers);
     prepared = open_folder(options_.prepared);
     descriptors.push_back(providers.get());
-    // Without one, the agent finds the other folder empty.
+    // Without prepared providers, the agent gets the other folder, where it finds none.
     descriptors.push_back(prepared.get() >= 0 ? prepared.get() : providers.get());
   }
   return connection_.send(request, descriptors);
@@ -130,7 +130,7 @@ Expected<std::size_t> Attached::drain() {
   if (recorder_ == nullptr || is_over_) return std::size_t{0};
   DCMT_ASSIGN_OR_RETURN(const std::size_t drained, recorder_->poll());
   if (recorder_->past_is_known() && !std::exchange(past_reported_, true) && !has_ended()) {
-    // A process that is just ending does not hear it.
+    // A process that is ending does not read it.
     (void)connection_.send(standby_request(agent::Ask::kPastKnown)).ok();
   }
   return drained;
@@ -152,7 +152,7 @@ bool Attached::meets(const Condition& condition) {
 
 Status Attached::met(const std::string& note) {
   if (is_over_) return {};
-  // The step under way is not a whole one.
+  // The current step is not a whole one.
   steps_before_ = totals().steps + 1;
   recorder_->read_once_more();
   return recorder_->note(note);
@@ -175,7 +175,7 @@ Status Attached::leave(const Meanwhile& meanwhile) {
 
 Status Attached::finish(bool left) {
   is_over_ = true;
-  // A process that ends closes the connection as one does that somebody else has detached from.
+  // The connection is closed both by a process that ends and by one from which somebody else has detached.
   constexpr int kMostPauses = 20;
   for (int i = 0; !left && i < kMostPauses && recorder_->spool().state() != spool::AgentState::kFinished; ++i) {
     if (!ProcessRecorder::is_alive(recorder_->spool().facts())) break;

@@ -23,7 +23,7 @@ int check_file(const std::string& path) {
   return S_ISREG(file.st_mode) && access(path.c_str(), X_OK) == 0 ? 0 : kNotExecutable;
 }
 
-/// Who dies with its parent dies with the parent that it would have had, too.
+/// A process that dies with its parent must die with ours, too.
 void inherit_parent_death(int signal, pid_t parent) {
   if (signal == 0) return;
   prctl(PR_SET_PDEATHSIG, signal);

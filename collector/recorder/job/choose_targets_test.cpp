@@ -17,7 +17,7 @@ TargetProcess target(pid_t pid, std::vector<std::string> command, const std::str
   return process;
 }
 
-// Their numbers are no processes'.
+// These pids belong to no process.
 const std::vector<TargetProcess> kThere{
     target(9'000'001, {"/usr/bin/python3", "-u", "/home/x/train.py", "--steps", "3"}, "RANK a", 1),
     target(9'000'002, {"python", "train.py"}, "RANK a", 0),

@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::array<std::pair<std::string_view, Counted>, 3> kCounted{
     {{"allocated", Counted::kAllocated}, {"reserved", Counted::kReserved}, {"rss", Counted::kResident}}};
-/// No machine has more.
+/// Limit: no machine has more.
 constexpr double kMostBytes = 1e18;
 
 void skip_blanks(std::string_view& text) {
@@ -32,7 +32,7 @@ bool take(std::string_view& text, std::string_view word) {
   return true;
 }
 
-/// What one of a unit is; nothing if it is none.
+/// The factor of a unit; nothing if the text is not a unit.
 std::optional<double> unit_of(std::string_view text) {
   std::string unit(text);
   while (unit.ends_with(' ')) unit.pop_back();
@@ -68,7 +68,7 @@ Expected<Condition> parse_condition(const std::string& text) {
   rest.remove_prefix(static_cast<std::size_t>(end - rest.data()));
   skip_blanks(rest);
   const std::optional<double> unit = unit_of(rest);
-  // The comparison is false for what is no number, too.
+  // The comparison is also false for NaN.
   if (!unit || !(number * *unit >= 1 && number * *unit <= kMostBytes)) return wrong;
   condition.bytes = static_cast<std::int64_t>(number * *unit);
   return condition;

@@ -14,21 +14,22 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr auto kPause = std::chrono::milliseconds(50);
-/// From the first library of torch on: until a program in standby has its socket, or another one a thread that sleeps.
+/// Time from the first library of torch until a program in standby has its socket, or another program has a sleeping
+/// thread.
 constexpr auto kMostUntilReady = std::chrono::seconds(30);
-/// For an agent without a socket: a recorder may have been killed just after it had the agent loaded.
+/// For an agent without a socket: a recorder may have been killed just after it loaded the agent.
 constexpr auto kMostUntilSocket = std::chrono::seconds(5);
 
 bool may_enter(const TargetProcess& target, const std::string& entry) {
   return !entry.empty() && target.has_torch && !target.has_agent;
 }
 
-/// Or it is a forked child, whose parent has somebody who can be asked: that cannot be seen from outside.
+/// It may also be a forked child, whose parent has the thread for requests; that cannot be seen from outside.
 bool is_being_entered(const TargetProcess& target) {
   return target.has_agent && !target.in_standby && !target.recorded_run;
 }
 
-/// A program that may come to have torch, and somebody who can be asked.
+/// A program that may still load torch and get a thread for requests.
 bool may_come_to_it(const TargetProcess& target) {
   return !target.has_torch && !target.recorded_run && target.executable != Executable::kStatic &&
          target.executable != Executable::kOtherArchitecture;
@@ -60,7 +61,7 @@ Expected<StandbyConnection> connect(pid_t pid, const Entering& entering) {
     if (may_enter(target, entering.entry)) {
       const Status entered = inject(target, entering.entry);
       if (entered.ok()) return StandbyConnection::open(pid);
-      // While it imports, it may have no thread that is asleep.
+      // During the import, it may have no sleeping thread.
       if (!again || entered.error().code != ErrorCode::kStopped) {
         return Error{ErrorCode::kCannotRecord, entered.error().message};
       }

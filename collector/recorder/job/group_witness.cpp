@@ -16,7 +16,7 @@
 namespace dcmt::recorder {
 namespace {
 
-/// Whoever signals by a name or by words of the command line means the recorder.
+/// A signal by a name or by words of the command line is meant for the recorder.
 void become_nameless() {
   prctl(PR_SET_NAME, "dcmt-witness");
   char line[4096];
@@ -25,7 +25,7 @@ void become_nameless() {
   if (fd >= 0) close(fd);
   if (bytes <= 0) return;
   line[bytes] = '\0';
-  // Where the arguments lie: the 48th field and the 49th, counted from the end of the name.
+  // The addresses of the arguments: fields 48 and 49, counted after the end of the name.
   const char* field = strrchr(line, ')');
   for (int index = 2; field != nullptr && index < 48; ++index) {
     field = strchr(field, ' ');
@@ -38,7 +38,7 @@ void become_nameless() {
   if (begin != 0 && end > begin) memset(reinterpret_cast<void*>(begin), 0, end - begin);
 }
 
-/// Answers every byte with what has come, until the other end is closed.
+/// Answers every byte with the signals since the last one, until the other end is closed.
 [[noreturn]] void witness(int fd, pid_t parent) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != parent) _exit(0);

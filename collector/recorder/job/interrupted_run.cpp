@@ -1,4 +1,4 @@
-// run.json and the spools may come from anywhere.
+// run.json and the spools are untrusted: they may come from anywhere.
 #include "collector/recorder/job/interrupted_run.h"
 
 #include <fmt/format.h>
@@ -25,15 +25,15 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// The run, if it waits to be finished: nobody records it any more.
+/// The run, if it must be finished: no recorder of it is alive.
 Expected<std::optional<RunState>> interrupted_run(const std::string& folder, const std::string& file) {
   DCMT_ASSIGN_OR_RETURN(RunState run, load_run(folder, file));
   if (run.state != "recording") return std::optional<RunState>();
-  if (is_recording(run)) return std::optional<RunState>();  // readers read the trace as it grows
+  if (is_recording(run)) return std::optional<RunState>();  // readers read the growing trace
   return std::optional(std::move(run));
 }
 
-/// A trace that is written to must be a file of the folder: a link could lead anywhere.
+/// A trace that is written to must be a regular file of the folder: a link could lead anywhere.
 Status check_traces(const std::string& folder, const RunState& run) {
   std::error_code error;
   for (const auto& [spool, name] : run.traces) {
@@ -45,14 +45,14 @@ Status check_traces(const std::string& folder, const RunState& run) {
   return {};
 }
 
-/// Finishes what can be finished, and says what cannot.
+/// Finishes what can be finished, and reports the rest.
 class Recovery {
  public:
   Recovery(std::string folder, RunState run, const TraceCheck& check)
       : folder_(std::move(folder)), run_(std::move(run)), check_(check) {}
 
   Expected<std::vector<std::string>> finish() {
-    // That of a process that was attached to lay in no folder, and is gone.
+    // The spool of an attached process was in no folder, and is gone.
     if (!run_.spool_folder.empty()) DCMT_RETURN_IF_ERROR(check_spool_folder(folder_, run_.spool_folder));
     DCMT_RETURN_IF_ERROR(check_traces(folder_, run_));
     DCMT_RETURN_IF_ERROR(find_spools());
@@ -63,7 +63,7 @@ class Recovery {
     for (const std::string& spool : spools_) {
       if (const Status done = recover(spool); !done.ok()) put_off(done.error().message);
     }
-    // What has no spool (a restart of the machine takes shared memory along) ends at its last commit.
+    // A trace without a spool (a reboot removes shared memory) ends at its last commit.
     std::error_code error;
     for (const auto& [spool, name] : run_.traces) {
       if (!fs::exists(trace_path(name), error)) continue;
@@ -83,13 +83,13 @@ class Recovery {
  private:
   [[nodiscard]] std::string trace_path(const std::string& name) const { return folder_ + "/" + name; }
 
-  /// The run stays to be finished by a later report: for want of room, perhaps.
+  /// The run must be finished by a later report, for example because the disk is full.
   void put_off(const std::string& why) {
     notes_.push_back(why);
     put_off_ = true;
   }
 
-  /// The spools that can be read; kCannotRecord if one of their processes is alive.
+  /// Finds the readable spools; kCannotRecord if one of their processes is alive.
   Status find_spools() {
     std::error_code error;
     if (run_.spool_folder.empty()) return {};
@@ -100,7 +100,7 @@ class Recovery {
       if (!fs::exists(fs::symlink_status(path, error))) continue;
       const Expected<spool::SpoolReader> peek = spool::SpoolReader::open(path, spool::Purpose::kInspect);
       if (!peek.ok()) {
-        // An empty file has nothing to keep.
+        // An empty file has no data.
         if (fs::file_size(path, error) == 0 && !error) continue;
         notes_.push_back(peek.error().message + ". Its trace ends at its last commit; the file is kept.");
         keeps_spools_ = true;
@@ -119,7 +119,7 @@ class Recovery {
                         folder_, pid)};
   }
 
-  /// A link stands for a spool that is memory: its keeper puts a file in its place when the process has ended.
+  /// A link is a spool in memory: its keeper replaces it by a file when the process has ended.
   Status wait_for_keeper(const fs::path& link) {
     constexpr auto kPause = std::chrono::milliseconds(20);
     constexpr int kMostPauses = 500;
@@ -135,7 +135,7 @@ class Recovery {
     return {};
   }
 
-  /// Finishes the trace of one spool, and removes the spool if the trace can be read.
+  /// Finishes the trace of one spool, and removes the spool if the trace is readable.
   Status recover(const std::string& spool) {
     std::string& name = run_.traces[spool_stem(spool)];
     if (name.empty()) {
@@ -144,7 +144,7 @@ class Recovery {
         std::error_code error;
         return fs::exists(fs::symlink_status(trace_path(each), error));
       });
-      DCMT_RETURN_IF_ERROR(save_run(folder_, run_));  // another report goes on with this name
+      DCMT_RETURN_IF_ERROR(save_run(folder_, run_));  // a later report continues with this name
     }
     const std::string trace = trace_path(name);
     DCMT_ASSIGN_OR_RETURN(std::unique_ptr<ProcessRecorder> process,
@@ -184,7 +184,7 @@ Expected<std::vector<std::string>> finish_interrupted_run(const std::string& fol
     if (!run.ok()) return run.error();
     if (!*run) continue;
     const FolderLock lock(folder);
-    run = interrupted_run(folder, file);  // another one may have finished it meanwhile
+    run = interrupted_run(folder, file);  // another process may have finished it meanwhile
     if (!run.ok()) return run.error();
     if (!*run) continue;
     DCMT_ASSIGN_OR_RETURN(std::vector<std::string> more, Recovery(folder, std::move(**run), check).finish());

@@ -1,4 +1,4 @@
-// Finishing an interrupted run: run.json may come from anywhere.
+// Tests how an interrupted run is finished. Its run.json is untrusted.
 #include "collector/recorder/job/interrupted_run.h"
 
 #include <gtest/gtest.h>
@@ -49,7 +49,7 @@ class InterruptedRunTest : public ::testing::Test {
     return notes.status();
   }
   [[nodiscard]] std::string spool_path(const char* name) const { return run_.spool_folder + "/" + name; }
-  /// The single answer of a query to a finished trace.
+  /// The single result of a query on a finished trace.
   static std::string answer(const std::string& trace, const char* sql) {
     Expected<Database> database = open_trace(trace);
     if (!database.ok()) return database.error().message;
@@ -74,7 +74,7 @@ class InterruptedRunTest : public ::testing::Test {
     std::ofstream(path + "/operators") << "kept";
     return path;
   }
-  /// A spool with one record, for a process with this pid and start.
+  /// Makes a spool with one record, for a process with this pid and start.
   void leave_spool(std::uint32_t pid, std::uint64_t start) const {
     TestStream stream;
     stream.clock(1000);
@@ -85,7 +85,7 @@ class InterruptedRunTest : public ::testing::Test {
   std::string folder_;
   RunState run_;
   std::vector<std::string> notes_, checked_;
-  std::string unreadable_;  ///< a trace that its check refuses
+  std::string unreadable_;  ///< a trace that the check rejects
 };
 
 TEST_F(InterruptedRunTest, AFolderThatNoRunMakesIsNotTouched) {
@@ -166,10 +166,10 @@ TEST_F(InterruptedRunTest, TwoSpoolsOfOnePidAreTwoTraces) {
 
 TEST_F(InterruptedRunTest, ASpoolThatCannotBeReadSpoilsNoOther) {
   leave_spool(5, 1);
-  std::ofstream(spool_path("6-a.spool")).flush();                       // an agent that was killed at once
-  std::ofstream(spool_path("7-a.spool")) << std::string(100'000, 'x');  // foreign
+  std::ofstream(spool_path("6-a.spool")).flush();                       // the agent was killed at once
+  std::ofstream(spool_path("7-a.spool")) << std::string(100'000, 'x');  // a foreign file
   fs::copy_file(spool_path("5-a.spool"), spool_path("8-a.spool"));
-  fs::resize_file(spool_path("8-a.spool"), spool::kHeaderBytes);  // cut behind its header
+  fs::resize_file(spool_path("8-a.spool"), spool::kHeaderBytes);  // truncated after its header
   ASSERT_TRUE(ProcessRecorder::start(spool_path("5-a.spool"), folder_ + "/pid8.dcmt", {{"program"}, {}}).ok());
   run_.traces = {{"8-a", "pid8.dcmt"}};
   ASSERT_TRUE(finish().ok());
@@ -246,7 +246,7 @@ TEST_F(InterruptedRunTest, TracesWhoseSpoolsAreGoneAreFinished) {
   fs::remove_all(run_.spool_folder);
   ASSERT_TRUE(finish().ok());
   EXPECT_EQ(state(), "recovered");
-  // Finished traces are left as they are, whatever state is asked for.
+  // Finished traces stay unchanged, regardless of the requested state.
   std::ifstream file(trace, std::ios::binary);
   const std::string bytes{std::istreambuf_iterator<char>(file), {}};
   EXPECT_NE(bytes.find("recovered"), std::string::npos);

@@ -17,16 +17,16 @@ namespace {
 
 std::int64_t now_ns() { return static_cast<std::int64_t>(agent::nanoseconds(CLOCK_MONOTONIC)); }
 
-/// Of this thread. What a reading costs others is this, not how long it had to wait for a core.
+/// CPU time of this thread: the cost of a reading for others, without the time that it waited for a core.
 double cpu_seconds() { return static_cast<double>(agent::nanoseconds(CLOCK_THREAD_CPUTIME_ID)) * 1e-9; }
 
-/// What a recorder may take, with a reading.
+/// Limit of a recorder's memory during a reading.
 constexpr std::size_t kMostMemory = std::size_t{256} << 20;
-/// What a reading of a program that has just imported torch takes.
+/// Memory for a reading of a program that has just imported torch.
 constexpr std::size_t kUsual = std::size_t{170} << 20;
 
-/// True while a reading of everything is under way in this recorder. Of the thread that drains, which begins readings
-/// and ends them.
+/// True while a reading of everything runs in this recorder. Only the draining thread uses it, which begins and ends
+/// readings.
 bool reading = false;
 
 /// Resident bytes of this process.
@@ -86,9 +86,9 @@ std::optional<Expected<MemoryReading>> MemoryReader::take(bool wait) {
   if (scope_ == scan::Scope::kAll) reading = false;
   try {
     Expected<MemoryReading> result = result_.get();
-    // What was read is most of it: the rest is the graph of objects.
+    // Most of the memory is what was read; the rest is the graph of objects.
     if (result.ok()) needs_ = result->found.bytes_read + result->found.bytes_read / 3;
-    // The allocator keeps what the reading's thread gave back: with it, the next reading would not fit.
+    // The allocator keeps memory that the reading's thread has freed; with it, the next reading would not fit.
     if (scope_ == scan::Scope::kAll) malloc_trim(0);
     return result;
   } catch (const std::exception& error) {  // no memory

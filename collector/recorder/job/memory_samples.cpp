@@ -9,21 +9,21 @@
 namespace dcmt::recorder {
 namespace {
 
-/// Between two samples: seconds, and as a share of the run, so that a long one has some thousand rows.
+/// Time between two samples, in seconds and as a share of the run, so that a long run has some thousand rows.
 constexpr double kBetween = 0.01, kBetweenShare = 1.0 / 500;
-/// A program without steps, or within a long one, is sampled all the same.
+/// A program without steps, or within a long step, is sampled after this time.
 constexpr double kWithoutStep = 10;
-/// Of the time of a run, for reading the classes; and beyond that share, for short ones.
+/// Share of the run's time for reading the classes, and extra time for short runs.
 constexpr double kClassesShare = 0.002, kClassesFree = 0.2;
 /// The first steps make what a program keeps.
 constexpr std::int64_t kWarmUp = 3;
-/// Growth since the latest reading of classes that is worth another one: bytes, and as a share.
+/// Growth since the latest reading of the classes that is worth another one: bytes, and as a share.
 constexpr std::int64_t kGrown = std::int64_t{16} << 20;
 constexpr double kGrownShare = 0.25;
 
-/// Of its limit, what a control group uses in which the kernel may kill soon.
+/// Use of a control group, as a share of its limit, at which the kernel may kill soon.
 constexpr double kNearLimit = 0.9;
-/// Growth that makes another reading of variables worth it: they may hold it.
+/// Growth that is worth another reading of variables: they may hold it.
 constexpr std::int64_t kWorthReading = std::int64_t{8} << 20;
 
 std::int64_t now_ns() { return static_cast<std::int64_t>(agent::nanoseconds(CLOCK_MONOTONIC)); }
@@ -87,7 +87,7 @@ double MemorySamples::seconds() {
 Expected<bool> MemorySamples::sample(double now, const TorchThen& torch, const Blocks& blocks, bool classes) {
   const std::optional<ResidentMemory> memory = resident_memory(pid_);
   if (!memory) return false;
-  // The kernel may kill the recorder, too: then nothing is written at the end.
+  // The kernel may kill the recorder, too; then nothing is written at the end.
   if (latest_ == 0) DCMT_RETURN_IF_ERROR(write_limits());
   schedule_.sampled(now, torch.steps);
   const std::optional<std::int64_t> used = cgroup_.used(), limit = cgroup_.limit();
@@ -110,7 +110,7 @@ Status MemorySamples::write_classes(std::int64_t torch, const Blocks& blocks) {
   for (const BlockPlace& each : places) followed += static_cast<std::int64_t>(each.bytes);
   std::optional<ClassesOfMemory> classes = classes_of_memory(pid_, places);
   if (!classes) return {};
-  // Small blocks of torch's allocator have no rows: malloc has them among its own.
+  // Small blocks of torch's allocator have no rows, so they count as malloc's own memory.
   ClassBytes& malloc = (*classes)[static_cast<std::size_t>(MappingClass::kMalloc)];
   malloc.torch = std::min(malloc.bytes, malloc.torch + std::max<std::int64_t>(0, torch - followed));
   for (std::size_t i = 0; i < classes->size(); ++i) {

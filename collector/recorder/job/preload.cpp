@@ -9,12 +9,12 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// After what is preloaded already: sanitizers want to be first. An agent of a run around this one makes room for ours.
+/// After libraries that are preloaded already, because sanitizers must be first. Replaces the agent of an outer run.
 std::string preload_value(const std::string& agent) {
   const char* already = getenv("LD_PRELOAD");
   std::string value;
   std::istringstream words(already != nullptr ? already : "");
-  for (std::string paths; words >> paths;) {  // ld.so separates by spaces and by colons
+  for (std::string paths; words >> paths;) {  // ld.so separates paths by spaces and colons
     std::istringstream colons(paths);
     for (std::string path; std::getline(colons, path, ':');) {
       if (!path.empty() && fs::path(path).filename() != fs::path(agent).filename()) value += path + ":";
@@ -23,8 +23,8 @@ std::string preload_value(const std::string& agent) {
   return value + agent;
 }
 
-/// A program built with the address sanitizer refuses to start when anything is loaded before the sanitizer. The agent
-/// replaces no function of the sanitizer's, so its order does not matter.
+/// A program with the address sanitizer refuses to start if a library is loaded before the sanitizer. The agent
+/// replaces none of its functions, so the order does not matter.
 std::string sanitizer_value() {
   const char* already = getenv("ASAN_OPTIONS");
   const std::string ours = "verify_asan_link_order=0";

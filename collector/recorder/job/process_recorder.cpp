@@ -19,22 +19,22 @@ namespace dcmt::recorder {
 namespace {
 
 constexpr auto kCommitEvery = std::chrono::milliseconds(500);
-/// A spool this full is committed at once.
+/// A spool with this share of chunks in use is committed at once.
 constexpr double kPressure = 0.5;
-/// In a spool that full, a record that is missing for so long is given up: its thread may have been killed.
+/// In such a spool, a record that is missing for this long is given up: its thread may have been killed.
 constexpr auto kGivenUpAfter = std::chrono::milliseconds(100);
 using spool::AskedReading;
 constexpr char kTooShort[] = "the recording ended before its memory was read";
 
-/// Of a process that has ended its program. That nothing holds a storage has to be found twice.
+/// Readings after the program's end: two readings must find that nothing holds a storage.
 constexpr int kMostLastReadings = 2;
 
-/// Whether the process waits.
+/// True if the process waits.
 bool is_asked(AskedReading word) {
   return word == AskedReading::kEnded || word == AskedReading::kRequested || word == AskedReading::kUnderWay;
 }
 
-/// Quoted so that a shell reads it back as the same words.
+/// Quotes the words for a shell.
 std::string shell_quote(const std::vector<std::string>& words) {
   std::string line;
   for (const std::string& word : words) {
@@ -60,7 +60,7 @@ std::int64_t cpu_nanoseconds() {
   return ns(usage.ru_utime) + ns(usage.ru_stime);
 }
 
-/// What ends every trace, with its spool or without.
+/// The end of every trace, with or without its spool.
 Status finish_with(TraceWriter& writer, Assembler& assembler, const std::string& exit, const std::string& state) {
   DCMT_RETURN_IF_ERROR(writer.set_meta(meta::kExit, exit));
   DCMT_RETURN_IF_ERROR(writer.set_meta(meta::kRecorderCpuNs, cpu_nanoseconds()));
@@ -69,7 +69,7 @@ Status finish_with(TraceWriter& writer, Assembler& assembler, const std::string&
   return finish_trace(writer.database());
 }
 
-/// Whether the trace has a state that meets the condition.
+/// True if the trace's state meets the condition.
 Expected<bool> has_state(const std::string& trace_path, const std::string& condition) {
   DCMT_ASSIGN_OR_RETURN(Database database, open_trace(trace_path));
   DCMT_ASSIGN_OR_RETURN(Statement query, database.prepare("SELECT 1 FROM meta WHERE key = ? AND " + condition));
@@ -115,7 +115,7 @@ Expected<std::unique_ptr<ProcessRecorder>> ProcessRecorder::open(spool::SpoolRea
   bool resume = purpose == spool::Purpose::kInspect && std::filesystem::exists(trace_path);
   if (resume) {
     DCMT_ASSIGN_OR_RETURN(const bool begun, has_begun(trace_path));
-    // Its recorder was killed between making it and saying whose it is.
+    // Its recorder was killed after it made the file and before it wrote whose trace it is.
     for (const char* suffix : {"", "-wal", "-shm"}) {
       if (!begun) std::filesystem::remove(trace_path + suffix);
     }
@@ -190,7 +190,7 @@ Status ProcessRecorder::read_past() {
   hold_sequenced();
   const std::optional<Expected<MemoryReading>> reading = memory_->take(false);
   if (!reading) return {};
-  // A record that is being written hides those after it.
+  // An incomplete record hides the records after it.
   for (auto until = std::chrono::steady_clock::now() + kGivenUpAfter;;) {
     reader_.take();
     hold_sequenced();
@@ -201,7 +201,7 @@ Status ProcessRecorder::read_past() {
     reading_failed_ = true;
     return give_up_past(reading->error().message);
   }
-  // From then on, nobody sees what begins and ends.
+  // After that, begins and ends are not observed.
   if (reader_.state() != spool::AgentState::kRecording) return give_up_past(kTooShort);
   const MemoryReading& done = **reading;
   const spool::ProcessFacts& facts = reader_.facts();
@@ -224,7 +224,7 @@ Status ProcessRecorder::apply_sequenced() {
 
 Status ProcessRecorder::commit() {
   DCMT_RETURN_IF_ERROR(assembler_->commit({}));
-  // Only now are the records safe without the spool.
+  // From here on the records are safe without the spool.
   reader_.give_back();
   last_commit_ = std::chrono::steady_clock::now();
   uncommitted_ = false;
@@ -239,7 +239,7 @@ Status ProcessRecorder::skip_gap() {
 }
 
 Status ProcessRecorder::wait_or_skip_gap() {
-  // Chunks are scanned one after the other: the missing record may have been published behind the scan.
+  // Chunks are read one after the other: the missing record may have been published behind the scan.
   reader_.take();
   DCMT_RETURN_IF_ERROR(apply_sequenced());
   if (reader_.waiting() == 0) return {};
@@ -280,7 +280,7 @@ Status ProcessRecorder::read(MemoryReader& reader, scan::Scope scope) {
   if (!begins_readings_ || !first_record_ || program_ended_ || is_asked(reader_.asked_reading())) return {};
   const bool is_due = (scope == scan::Scope::kAll && extra_reading_ == ExtraReading::kWanted) ||
                       schedule_.is_due(scope, since_first_record(), progress());
-  // One of everything would take the core that one of variables, which is short, needs.
+  // A reading of everything would use the core that a short reading of variables needs.
   if (scope == scan::Scope::kAll && variables_->is_reading()) return {};
   if (is_due && reader.may_start()) begin_reading(reader, scope);
   return {};
@@ -290,7 +290,7 @@ Progress ProcessRecorder::progress() {
   const Totals& totals = assembler_->totals();
   highest_ = std::max(highest_, totals.allocated_bytes);
   GrowingBytes growing = assembler_->growing();
-  // Growth outside torch may be of arrays that a variable holds.
+  // Arrays held by a variable may have caused growth outside torch.
   if (samples_ != nullptr) growing.signs = std::max(growing.signs, samples_->grown());
   return {.growing = growing,
           .has_storages = highest_ >= kFollowedBytes,
@@ -299,7 +299,7 @@ Progress ProcessRecorder::progress() {
 }
 
 Status ProcessRecorder::serve_asked_reading() {
-  // What the program did last: the process has published it before it asked.
+  // The process has published its last events before it asked.
   reader_.take();
   DCMT_RETURN_IF_ERROR(apply_sequenced());
   if (reader_.asked_reading() == AskedReading::kRequested) {
@@ -364,16 +364,16 @@ Status ProcessRecorder::end_reading(MemoryReader& reader, bool wait) {
   uncommitted_ = true;
   if (&reader == memory_.get() && extra_reading_ == ExtraReading::kUnderWay) extra_reading_ = ExtraReading::kOver;
   if (!reading->ok()) {
-    // Once for both: what one cannot read, the other cannot.
+    // Only once for both readers: they fail for the same reasons.
     if (std::exchange(reading_failed_, true)) return {};
-    // A process that ends cannot be read, and nothing is missing for it.
+    // A process that is ending cannot be read, and does not need to be.
     return ProcessRecorder::is_alive(reader_.facts()) ? assembler_->reading_failed(reading->error().message) : Status{};
   }
-  // What the process published until the reading was over has to be applied first.
+  // Apply first what the process has published up to the end of the reading.
   reader_.take();
   DCMT_RETURN_IF_ERROR(apply_sequenced());
   const MemoryReading& done = **reading;
-  // What the program wants is not of the recorder's share.
+  // A reading that the program requested does not count for the recorder's share.
   if (!requested_ || done.scope == scan::Scope::kVariables) {
     const Began& began = reading_began_[static_cast<std::size_t>(done.scope)];
     schedule_.done(done.scope, began.at, done.cpu_seconds, began.program);
@@ -382,7 +382,7 @@ Status ProcessRecorder::end_reading(MemoryReader& reader, bool wait) {
 }
 
 Expected<std::size_t> ProcessRecorder::poll() {
-  // Before the records are taken, so that none of them is later than the line is good for.
+  // Before the records are copied, so that no record is later than the reading.
   if (const auto clock = read_own_clock()) DCMT_RETURN_IF_ERROR(assembler_->take_own_clock(*clock));
   if (past_ != nullptr) {
     DCMT_RETURN_IF_ERROR(read_past());
@@ -412,7 +412,7 @@ Status ProcessRecorder::sample_memory() {
   if (samples_ == nullptr || !first_record_ || !begins_readings_ || program_ended_) return {};
   DCMT_ASSIGN_OR_RETURN(const bool wrote, samples_->poll(torch_then(), [&] { return assembler_->cpu_blocks(); }));
   uncommitted_ |= wrote;
-  // What is not committed is lost if the kernel kills the recorder, too.
+  // If the kernel kills the recorder, too, everything that is not committed is lost.
   return wrote && samples_->is_near_limit() ? commit() : Status();
 }
 
@@ -424,7 +424,7 @@ Status ProcessRecorder::sample_last() {
 
 void ProcessRecorder::publish_cpu_memory() {
   const spool::SpoolReader::CpuQuestion question = reader_.cpu_question();
-  // One that came after the records were taken is answered next time.
+  // A request that came after the records were copied is answered next time.
   const bool answers = question.before != 0 && reader_.next_sequence() >= question.before;
   if (answers && std::exchange(new_peaks_, question.new_peaks) != question.new_peaks) assembler_->begin_cpu_peak();
   const CpuBytes bytes = assembler_->cpu_bytes();
@@ -447,14 +447,14 @@ Status ProcessRecorder::finish(const std::string& exit, const std::string& state
     DCMT_RETURN_IF_ERROR(give_up_past(kTooShort));
     if (memory_ != nullptr) (void)memory_->take(true);
   }
-  // A process that is left while it runs publishes more all the time: what it has published by now is the end.
+  // A process that is left while it runs continues to publish: the trace ends with what it has published by now.
   const std::uint64_t end = reader_.last_taken_sequence();
   std::size_t taken = 0;
   do {
     taken = reader_.take();
     DCMT_RETURN_IF_ERROR(apply_sequenced());
   } while (taken != 0 && reader_.next_sequence() <= end);
-  // Whoever took these sequences was killed before the record was complete.
+  // The threads that acquired these sequences were killed before their records were complete.
   while (reader_.waiting() != 0) DCMT_RETURN_IF_ERROR(skip_gap());
   if (variables_ != nullptr && variables_->is_reading()) DCMT_RETURN_IF_ERROR(end_reading(*variables_, true));
   if (memory_ != nullptr && memory_->is_reading()) DCMT_RETURN_IF_ERROR(end_reading(*memory_, true));
@@ -474,7 +474,7 @@ Status ProcessRecorder::finish_without_spool(const std::string& trace_path, cons
   if (!unfinished) return {};
   DCMT_ASSIGN_OR_RETURN(Database database, reopen_trace(trace_path));
   DCMT_ASSIGN_OR_RETURN(TraceWriter writer, TraceWriter::create(std::move(database)));
-  // The clock goes on from what the trace has kept.
+  // The clock continues from the state in the trace.
   DCMT_ASSIGN_OR_RETURN(std::unique_ptr<Assembler> assembler, Assembler::resume(writer, ClockOrigin{}));
   return finish_with(writer, *assembler, "unseen", state);
 }

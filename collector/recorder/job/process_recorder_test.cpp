@@ -1,4 +1,4 @@
-// One process's recording, from a spool made by hand: gaps, undeclared losses, a spool that is gone.
+// Tests the recording of one process from a hand-made spool: gaps, unreported losses, a missing spool.
 #include "collector/recorder/job/process_recorder.h"
 #include "collector/recorder/target/process_table.h"
 
@@ -33,7 +33,7 @@ class ProcessRecorderTest : public ::testing::Test {
   }
   void TearDown() override { std::filesystem::remove_all(folder_); }
 
-  /// Publishes the records with these sequences, all in one chunk. Two chunks of three are pressure.
+  /// Publishes the records with these sequences in one chunk. Two used chunks of three are pressure.
   void publish(std::uint32_t chunk, std::initializer_list<std::size_t> seqs) {
     for (const std::size_t seq : seqs) spool_->publish(chunk, stream_.records.at(seq - 1));
   }
@@ -87,7 +87,7 @@ TEST_F(ProcessRecorderTest, LossesThatNobodyDeclaredAreDeclaredAtTheEnd) {
   wire::LostRecord lost{};
   lost.count = 2;
   stream_.add(wire::RecordType::kLost, static_cast<std::uint32_t>(wire::LossReason::kNoRoom), lost);
-  publish(0, {1, 2, 4, 5});  // 3 is in flight for ever
+  publish(0, {1, 2, 4, 5});  // 3 never arrives
   spool_->header().lost.store(5);
   ASSERT_TRUE(recorder->finish("exit 0", "finished").ok());
   EXPECT_EQ(value("SELECT sum(count) FROM loss WHERE reason = 'no_room'"), "5");

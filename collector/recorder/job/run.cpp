@@ -39,13 +39,13 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// Between two looks into the spools: long enough that a look finds many records, since each costs by itself.
+/// Time between two polls of the spools: each poll has a fixed cost, so it should find many records.
 constexpr auto kPause = std::chrono::milliseconds(10);
-/// So many at once mean that they come faster than they are taken: no pause.
+/// With so many records at once, they come faster than they are processed: no pause.
 constexpr std::size_t kManyRecords = 20'000;
 constexpr auto kStatusEvery = std::chrono::milliseconds(250);
-/// Processes that outlive the command are recorded for so long, unless they are waited for; then their traces are
-/// finished as they are. With what finishing takes, the command's caller waits less than a second.
+/// Processes that outlive the command are recorded for this long, unless the recorder waits for them; then their traces
+/// are finished. Including that, the command's caller waits less than a second.
 constexpr auto kGrace = std::chrono::milliseconds(500);
 
 Expected<std::string> find_agent(const std::string& libraries) {
@@ -55,7 +55,7 @@ Expected<std::string> find_agent(const std::string& libraries) {
                agent + ": the agent is missing. Install dc-memtrace again, or build it with a Python that has torch."};
 }
 
-/// Looks whether the job has ended. Where it was stopped from its terminal, we stop, too, until we are continued.
+/// Checks whether the job has ended. If its terminal stopped it, stops this process, too, until it is continued.
 void follow(JobState& job, StatusLine& line) {
   int status = 0;
   while (!job.wait_status && waitpid(job.pid, &status, WNOHANG | WUNTRACED) == job.pid) {
@@ -82,11 +82,11 @@ RunState state_at_start(const RunOptions& options, const std::string& spool_fold
 
 void pass_signals_on(SignalQueue& signals, const JobState& job) {
   for (const signalfd_siginfo& signal : signals.take()) {
-    if (!job.wait_status) pass_on(job.pid, signal);  // once it is reaped, its pid may be somebody else's
+    if (!job.wait_status) pass_on(job.pid, signal);  // once it is reaped, another process can have its pid
   }
 }
 
-/// The job goes on without being recorded.
+/// The job continues without being recorded.
 void wait_for_job(SignalQueue& signals, JobState& job, StatusLine& line) {
   while (follow(job, line), !job.wait_status) {
     pass_signals_on(signals, job);
@@ -94,7 +94,7 @@ void wait_for_job(SignalQueue& signals, JobState& job, StatusLine& line) {
   }
 }
 
-/// Records until the job has ended, and the processes below it have or need not be waited for.
+/// Records until the job has ended, and until its child processes have ended or need not be waited for.
 void record(Session& session, SignalQueue& signals, JobState& job, const RunOptions& options, StatusLine& line) {
   using Clock = std::chrono::steady_clock;
   auto last_status = Clock::now();
@@ -195,7 +195,7 @@ Expected<RunResult> run(const RunOptions& options) {
   result.job_exit = shell_exit_code(*job.wait_status);
   result.traces = session.finished();
   result.notes = session.notes();
-  // Of the shipped rows most are of other programs.
+  // Most of the shipped rows are for other programs.
   std::erase_if(operators.rows, [&](const TableRow& row) { return row.path == options.shipped_operators; });
   const Expected<std::vector<std::string>> unmatched = unmatched_rows(operators.rows, result.traces);
   if (unmatched.ok()) result.notes.insert(result.notes.end(), unmatched->begin(), unmatched->end());
@@ -210,8 +210,7 @@ Expected<RunResult> run(const RunOptions& options) {
     result.notes.emplace_back("no process that was followed made a tensor: nothing was recorded");
   }
   state.notes = result.notes;
-  // Where a trace could not be finished for want of room, a later report finds all that it needs in what is saved
-  // already.
+  // If a trace could not be finished because the disk is full, the saved file is enough for a later report.
   const Status saved = save_run(options.folder, state);
   if (!saved.ok() && !session.unfinished()) result.notes.push_back(saved.error().message);
   return result;

@@ -24,13 +24,13 @@ namespace fs = std::filesystem;
 
 constexpr const char* kTraceFiles[] = {"", "-wal", "-shm", ".damaged"};
 
-/// A process of the run that is still alive.
+/// A live process of the run.
 std::optional<std::int64_t> living_process(const RunState& run) {
   if (is_recording(run)) return run.recorder_pid;
   std::error_code error;
   for (const auto& entry : fs::directory_iterator(run.spool_folder, error)) {
     if (entry.path().extension() != ".spool") continue;
-    // A link stands for a spool in memory, whose name begins with the process's pid.
+    // A link is a spool in memory; its name begins with the process's pid.
     const std::int64_t pid = std::strtoll(entry.path().filename().c_str(), nullptr, 10);
     if (entry.is_symlink(error) && process_start(pid) != 0) return pid;
     const Expected<spool::SpoolReader> spool =
@@ -40,7 +40,7 @@ std::optional<std::int64_t> living_process(const RunState& run) {
   return std::nullopt;
 }
 
-/// Removes what the run made. run.json goes last: what is interrupted can be done again.
+/// Removes the files of a run. run.json is the last one, so that an interrupted removal can be repeated.
 Status remove_run(const std::string& folder, const RunState& run) {
   if (!run.spool_folder.empty()) {
     DCMT_RETURN_IF_ERROR(check_spool_folder(folder, run.spool_folder));
@@ -60,7 +60,7 @@ Status remove_run(const std::string& folder, const RunState& run) {
   return {};
 }
 
-/// Makes room where other runs are in the way.
+/// Removes other runs that are in the way.
 Status replace_runs(const std::string& folder, bool replace, const std::vector<RunState>& runs) {
   for (const RunState& other : runs) {
     if (const auto pid = living_process(other)) {
@@ -77,7 +77,7 @@ Status replace_runs(const std::string& folder, bool replace, const std::vector<R
   return {};
 }
 
-/// Traces that no run of the folder made would be taken for its own.
+/// Fails if there are traces of no run in the folder: they would look like traces of this run.
 Status check_no_other_traces(const std::string& folder) {
   std::error_code error;
   for (const auto& entry : fs::directory_iterator(folder, error)) {

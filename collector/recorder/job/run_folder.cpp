@@ -28,7 +28,7 @@ constexpr char kShared[] = "/dev/shm";
 constexpr std::string_view kSharedName = "dc-memtrace-";
 constexpr std::string_view kLocalName = ".spool-";
 
-/// As mkdtemp() fills `<prefix>XXXXXX`.
+/// True if mkdtemp() can have made the name from `<prefix>XXXXXX`.
 bool is_made_from(std::string_view name, std::string_view prefix) {
   if (!name.starts_with(prefix) || name.size() != prefix.size() + 6) return false;
   return std::all_of(name.begin() + static_cast<std::ptrdiff_t>(prefix.size()), name.end(),
@@ -44,7 +44,7 @@ bool is_spool_folder_name(const std::string& run_folder, const std::string& spoo
          fs::weakly_canonical(path.parent_path(), error) == fs::weakly_canonical(fs::absolute(run_folder), error);
 }
 
-/// What a run leaves among its spools.
+/// True for names of files that a run leaves among its spools.
 bool is_spool_file_name(std::string_view name) {
   return name == "operators" || name.ends_with(".spool") || name.ends_with(".refused") ||
          (name.starts_with(".") && name.ends_with(".new"));
@@ -67,7 +67,7 @@ Error not_a_spool_folder(const std::string& run_folder, const std::string& why) 
   return {ErrorCode::kBadInput, run_folder + "/run.json: " + why + "; nothing of it is touched"};
 }
 
-/// A private folder of ours: a descriptor of it, -1 with errno otherwise (EPERM: not private or not ours).
+/// Opens a private folder of this user. Returns a descriptor, or -1 with errno (EPERM: not private, or another owner).
 int open_private(const std::string& path) {
   const int fd = open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
   struct stat status {};
@@ -95,7 +95,7 @@ std::string text_of(const RunState& run) {
   return json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + '\n';
 }
 
-/// A new file (0600) under a name that nobody can have foreseen.
+/// Makes a new file (0600) with an unpredictable name.
 Expected<std::string> write_hidden(const std::string& folder, const RunState& run) {
   std::string path = folder + "/.run-XXXXXX";
   const int fd = mkostemp(path.data(), O_CLOEXEC);
@@ -109,11 +109,11 @@ Expected<std::string> write_hidden(const std::string& folder, const RunState& ru
                folder + "/" + run.file + ": cannot be written: " + std::strerror(written ? errno : why)};
 }
 
-/// 0, EEXIST if the new name is taken, or another error.
+/// Returns 0, EEXIST if the new name exists, or another error.
 int rename_to_new(const std::string& from, const std::string& to) {
   if (renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), RENAME_NOREPLACE) == 0) return 0;
   if (errno != EINVAL && errno != ENOSYS) return errno;
-  // Network file systems cannot, but link.
+  // Network file systems do not support that, but they support link().
   if (link(from.c_str(), to.c_str()) != 0) return errno;
   unlink(from.c_str());
   return 0;
@@ -195,7 +195,7 @@ std::string this_boot() {
 bool is_recording(const RunState& run) {
   if (run.state != "recording" || run.recorder_pid == 0) return false;
   if (!run.boot.empty() && run.boot != this_boot())
-    return run.host != this_host();  // or else the machine has been started anew
+    return run.host != this_host();  // otherwise the machine has rebooted since
   return process_start(run.recorder_pid) == run.recorder_start;
 }
 

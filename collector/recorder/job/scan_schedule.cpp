@@ -7,29 +7,29 @@
 namespace dcmt::recorder {
 namespace {
 
-/// Of the time of a run, for readings of each scope.
+/// Share of the run's time for readings of each scope.
 constexpr double kShare = 0.005;
-/// Beyond that share: a short program has its readings, too. What grows while a model is made leaves half of it for
-/// the steps.
+/// Extra time, so that a short program has readings, too. Growth while a model is made may use half of it; the rest is
+/// for the steps.
 constexpr double kFree = 1, kFreeNear = 0.5, kFreeBeforeSteps = 0.25;
-/// What a search of C++ memory takes, in readings of everything: 10.3 s where such a reading took 1.4 s.
+/// Cost of a search of C++ memory, in readings of everything: 10.3 s where such a reading needed 1.4 s.
 constexpr double kSearch = 8;
-/// Growth since the latest reading that is worth another one of everything.
+/// Growth since the latest reading of everything that is worth another one.
 constexpr double kGrownBy = 1.5;
-/// Imports that take longer leave much that is new to the first reading after them.
+/// After longer imports, the first reading has much new memory to read.
 constexpr double kLongImports = 1;
-/// Time between readings of variables while the memory grows: seconds, and as a share of the time for which it has.
+/// Time between readings of variables while memory grows: in seconds, and as a share of the time of growth.
 constexpr double kBetween = 0.02, kBetweenShare = 0.125;
-/// Without growth the next reading of variables comes so much later: seconds, and as a share of the time since the
-/// first.
+/// Time until the next reading of variables without growth: in seconds, and as a share of the time since the first.
 constexpr double kQuiet = 0.5, kQuietShare = 0.3;
-/// One that is due waits until so much of the peak is allocated, each for the next of these: what a step makes and
-/// drops is there at one of them, and stays until that reading is over. Not every step stays at the higher ones: after
-/// so long, seconds and as a share of the time since the first reading, the lowest will do, and after that time again,
-/// anything.
+/// A due reading waits until this share of the peak is allocated; successive readings use successive shares. Objects
+/// that a step makes and drops exist at one of them, until that reading is over. Some steps never stay at the higher
+/// shares: after the following time, in seconds and as a share of the time since the first reading, the lowest share is
+/// enough; after twice that time, any.
 constexpr std::array kOfPeak = {0.7, 0.97, 0.85};
 constexpr double kPatience = 0.25, kPatienceShare = 0.25;
-/// A program that is over sooner, or variables of a function that has returned by then, have a reading of variables.
+/// A program that ends by this time, or variables of a function that has returned by then, still get a reading of
+/// variables.
 constexpr double kFirstOfAll = 1;
 
 bool has_grown(std::int64_t growing, std::int64_t before, double by) {
@@ -46,13 +46,13 @@ bool ScanSchedule::prepares(double now, const Progress& program) const {
 bool ScanSchedule::is_due(scan::Scope scope, double now, const Progress& program) const {
   const bool near = scope == scan::Scope::kVariables;
   const Readings& readings = of(scope);
-  // What a reading of variables takes varies: the first one, while libraries are imported, says little of the next.
+  // The cost of readings of variables varies: the first one, during imports, does not predict the next.
   const double expected = near ? 0 : readings.latest;
   const double free_near = program.stepped ? kFreeNear : kFreeBeforeSteps;
   if (readings.spent + expected > (near ? free_near : kFree) + kShare * now) return false;
   if (near) {
     if (prepares(now, program)) return true;
-    // How long the memory grew before the first step says nothing of the steps.
+    // Growth before the first step does not predict growth in the steps.
     const bool is_first = program.stepped && !stepped_;
     const double next_near = is_first ? 0 : next_near_;
     const double next_quiet = is_first ? 0 : next_quiet_;

@@ -16,7 +16,7 @@ Progress program(GrowingBytes growing, bool stepped = true, double of_peak = 1) 
   return {.growing = growing, .has_storages = stepped, .stepped = stepped, .of_peak = of_peak};
 }
 
-/// The first reading of variables is over.
+/// A schedule after the first reading of variables.
 ScanSchedule prepared() {
   ScanSchedule schedule;
   schedule.done(Scope::kVariables, 0, 0.02, program(kNothing));
@@ -158,7 +158,7 @@ TEST(ScanScheduleTest, WithoutGrowthAReadingWaitsUntilMemoryIsNearItsPeak) {
   EXPECT_TRUE(schedule.is_due(Scope::kVariables, 35, program(kNothing, true, 0.72))) << "there may be none so high";
   EXPECT_FALSE(schedule.is_due(Scope::kVariables, 35, program(kNothing, true, 0.6)));
   EXPECT_TRUE(schedule.is_due(Scope::kVariables, 54, program(kNothing, true, 0.6)));
-  schedule.done(Scope::kVariables, 35, 0.02, program(kNothing));  // 45.5
+  schedule.done(Scope::kVariables, 35, 0.02, program(kNothing));  // the next is due at 45.5
   EXPECT_FALSE(schedule.is_due(Scope::kVariables, 46, program(kNothing, true, 0.72)));
   EXPECT_TRUE(schedule.is_due(Scope::kVariables, 46, program(kNothing, true, 0.86)));
 }

@@ -24,12 +24,12 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Between two looks for processes that have begun or ended.
+/// Time between two searches for processes that have begun or ended.
 constexpr auto kLookForProcesses = std::chrono::milliseconds(50);
-/// Of the out-of-memory errors of a run, so many are told of at once.
+/// Limit of a run's out-of-memory errors that are printed at once.
 constexpr std::int64_t kMostTold = 3;
 
-/// Launchers import torch and never make a tensor: an empty trace would only be noise.
+/// Launchers import torch and never make a tensor: their traces would be empty, so they are removed.
 bool has_content(const std::string& trace) {
   Expected<Database> database = open_trace(trace);
   if (!database.ok()) return false;
@@ -130,7 +130,7 @@ std::string Session::status_line() const {
 
 void Session::find_new(const JobState& job) {
   std::error_code error;
-  std::multimap<std::uint64_t, std::pair<std::string, spool::ProcessFacts>> found;  // in the order of their start
+  std::multimap<std::uint64_t, std::pair<std::string, spool::ProcessFacts>> found;  // sorted by start time
   for (const auto& entry : fs::directory_iterator(spool_folder_, error)) {
     const std::string path = entry.path().string();
     const std::string suffix = entry.path().extension().string();
@@ -144,7 +144,7 @@ void Session::find_new(const JobState& job) {
     }
     Expected<spool::SpoolReader> peek = spool::SpoolReader::open(path, spool::Purpose::kInspect);
     if (peek.ok()) {
-      // Before it is taken over: from then on the job no longer holds it open.
+      // Before it is taken over, because from then on the job does not keep it open.
       keeper_.keep(path, peek->memory());
       found.emplace(peek->facts().start_tsc, std::pair{path, peek->facts()});
     } else {
@@ -161,7 +161,7 @@ void Session::open(const std::string& path, const spool::ProcessFacts& facts, co
   if (pid == 0 && static_cast<pid_t>(facts.pid) == job.pid) pid = job.pid;  // it has just ended
   seen_pids_.insert(pid);
   RunFacts run{command_of(static_cast<std::uint32_t>(pid)), origins_, facts.rank, facts.world_size};
-  // A launcher that gives no RANK gives the command its own.
+  // A launcher without RANK has set the command's rank.
   if (facts.rank < 0 && pid == job.pid) {
     run.rank = launch_.rank;
     run.world_size = launch_.world_size;
@@ -176,8 +176,8 @@ void Session::open(const std::string& path, const spool::ProcessFacts& facts, co
   live_.emplace(path, Live{std::move(*process), pid});
 }
 
-/// The name is saved before there is a trace: if we are killed between the two, a report makes it. Other recorders may
-/// take names in the same folder.
+/// Saves the name before the trace exists: if this process is killed in between, a report makes the trace. Other
+/// recorders may use names in the same folder.
 Expected<std::unique_ptr<ProcessRecorder>> Session::start_recorder(const std::string& path, const RunFacts& run,
                                                                    std::uint32_t pid) {
   const FolderLock lock(folder_);
@@ -196,7 +196,7 @@ Expected<std::unique_ptr<ProcessRecorder>> Session::start_recorder(const std::st
   return process;
 }
 
-/// A process that executed another program has a new spool; nobody writes on the old one any more.
+/// A process that has executed another program has a new spool; the old one gets no further records.
 void Session::finish_earlier_image(const spool::ProcessFacts& facts) {
   for (auto it = live_.begin(); it != live_.end();) {
     const spool::ProcessFacts& other = it->second.recorder->spool().facts();
@@ -216,14 +216,14 @@ std::vector<std::string> Session::command_of(std::uint32_t pid) const {
   return words.empty() ? run_.command : words;
 }
 
-/// As the command's own end is known, or else as the agent left.
+/// From the command's own end if that is known, else from the agent's state.
 std::string Session::exit_of(const Live& live, const JobState& job) {
   if (live.pid != job.pid || !job.wait_status) return live.recorder->unseen_exit();
   return WIFSIGNALED(*job.wait_status) ? fmt::format("signal {}", WTERMSIG(*job.wait_status))
                                        : fmt::format("exit {}", WEXITSTATUS(*job.wait_status));
 }
 
-/// A process that had no /proc to read its start from cannot be found: it is recorded until the command has ended.
+/// A process whose start could not be read from /proc cannot be found: it is recorded until the command has ended.
 bool Session::has_ended(const Live& live, const JobState& job) {
   const std::uint64_t start = live.recorder->spool().facts().process_start;
   if (live.pid == job.pid || start == 0) return job.wait_status.has_value();
@@ -252,8 +252,8 @@ void Session::finish(const std::string& spool_path, ProcessRecorder& process, co
   }
 }
 
-/// At once: the job may hang or be killed next. In one piece and from the start of a line, since the job writes
-/// there, too, and may have begun one.
+/// Prints at once, because the job may hang or be killed next. It prints in one piece and begins a new line, because
+/// the job writes there, too.
 void Session::tell_out_of_memory(ProcessRecorder& process) {
   for (const OomFacts& facts : process.take_out_of_memory()) {
     if (told_ == kMostTold) return;

@@ -8,13 +8,13 @@
 namespace dcmt::recorder {
 namespace {
 
-/// One kill() reaches the members of a group one after the other, and a batch system sends to each process by itself.
+/// One kill() reaches the members of a group one after the other, and a batch system signals each process separately.
 constexpr auto kSettle = std::chrono::milliseconds(30);
-/// What the witness alone has got so long ago was sent to it alone.
+/// A signal that only the witness got, and so long ago, was sent to the witness alone.
 constexpr auto kForget = std::chrono::milliseconds(300);
 constexpr int kFirstRealTime = 32;
 
-/// What this process brings upon itself by a write, or by its own use of the processor.
+/// True for signals that this process causes by a write, or by its own use of the processor.
 bool is_own(const signalfd_siginfo& info) {
   const auto signal = static_cast<int>(info.ssi_signo);
   if (signal == SIGXCPU) return info.ssi_code == SI_KERNEL;
@@ -28,7 +28,7 @@ SignalQueue::SignalQueue() {
   sigfillset(&ours);
   sigdelset(&ours, SIGCHLD);
   pthread_sigmask(SIG_BLOCK, &ours, &before_);
-  // Where it is ignored, an ended child leaves no exit status.
+  // If SIGCHLD were ignored, an ended child would leave no exit status.
   struct sigaction standard {};
   standard.sa_handler = SIG_DFL;
   sigaction(SIGCHLD, &standard, &child_before_);
@@ -53,7 +53,7 @@ void SignalQueue::read_all() {
 void SignalQueue::ask_witness() {
   SignalCounts got;
   if (!witness_->take(got)) {
-    // Without it, only what the terminal sends is certain to have reached the job.
+    // Without the witness, only signals from the terminal are certain to have reached the job.
     std::erase_if(pending_, [](const Pending& each) { return each.info.ssi_code == SI_KERNEL; });
     return;
   }
@@ -65,7 +65,7 @@ void SignalQueue::ask_witness() {
     int count = group_[signal] + got[signal];
     const auto same = [&](const Pending& each) { return each.info.ssi_signo == signal; };
     if (count != 0 && signal < kFirstRealTime) {
-      if (std::erase_if(pending_, same) != 0) count = 0;  // several at once are one
+      if (std::erase_if(pending_, same) != 0) count = 0;  // several pending signals are merged into one
     }
     for (; count > 0; --count) {
       const auto match = std::find_if(pending_.begin(), pending_.end(), same);
@@ -116,7 +116,7 @@ void stop_as_the_job(int signal) {
   sigemptyset(&one);
   sigaddset(&one, signal);
   raise(signal);
-  pthread_sigmask(SIG_UNBLOCK, &one, nullptr);  // stops here, until a SIGCONT
+  pthread_sigmask(SIG_UNBLOCK, &one, nullptr);  // the process stops here, until a SIGCONT
   pthread_sigmask(SIG_BLOCK, &one, nullptr);
 }
 

@@ -11,7 +11,7 @@ namespace {
 template <class T>
 bool read_from(pid_t pid, std::uint64_t address, std::span<T> into) {
   const iovec here{into.data(), into.size_bytes()};
-  // An address in the process: it is not ours to follow.
+  // An address in the other process, which must not be dereferenced here.
   const iovec there{reinterpret_cast<void*>(address), into.size_bytes()};  // NOLINT(performance-no-int-to-ptr)
   return process_vm_readv(pid, &here, 1, &there, 1, 0) == static_cast<ssize_t>(into.size_bytes());
 }
@@ -28,7 +28,7 @@ bool count_cpu_blocks(pid_t pid, std::uint64_t address, BytesBySize& live) {
   return true;
 }
 
-/// A region whose sizes cannot be read counts nothing.
+/// A region whose sizes cannot be read is skipped.
 bool count_gpu_blocks(pid_t pid, std::uint64_t address, BytesBySize& live) {
   struct Region {
     std::uint64_t number, sizes;
@@ -39,7 +39,7 @@ bool count_gpu_blocks(pid_t pid, std::uint64_t address, BytesBySize& live) {
   std::vector<std::uint8_t> sizes(spool::kGpuUnits);
   for (const Region& region : regions) {
     if (region.sizes == 0 || !read_from(pid, region.sizes, std::span(sizes))) continue;
-    // A block of one unit is a number, as a rule.
+    // A block of one unit usually is a number.
     for (const std::uint8_t units : sizes) {
       if (units > 1) count(units * static_cast<std::int64_t>(spool::kGpuUnitBytes), live);
     }

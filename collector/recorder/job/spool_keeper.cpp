@@ -27,7 +27,7 @@ namespace {
 
 constexpr char kKeep = 'k';
 constexpr char kLetGo = 'l';
-/// Between two looks for processes that have ended, once the recorder is gone.
+/// Time between two checks for ended processes, once the recorder is gone.
 constexpr int kPauseMs = 20;
 
 union Control {
@@ -35,10 +35,10 @@ union Control {
   std::array<char, CMSG_SPACE(sizeof(int))> bytes;
 };
 
-/// The keeper's side: what it holds, by the path it would be written to.
+/// The keeper's spools, by the path to which each would be written.
 class Held {
  public:
-  /// False once nobody is at the other end.
+  /// False once the other end is closed.
   bool receive(int socket) {
     std::array<char, PATH_MAX + 1> text{};
     Control control{};
@@ -62,7 +62,7 @@ class Held {
     return true;
   }
 
-  /// Writes those whose processes have ended to their files.
+  /// Writes the spools of ended processes to their files.
   void save_the_dead() {
     for (auto kept = spools_.begin(); kept != spools_.end();) {
       const auto& [path, memory] = *kept;
@@ -81,7 +81,7 @@ class Held {
   [[nodiscard]] bool empty() const { return spools_.empty(); }
 
  private:
-  /// The file takes the place of the link; a report finds either.
+  /// Replaces the link by the file; a report can use either.
   static void save(const fs::path& path, int memory) {
     const fs::path hidden = path.parent_path() / ("." + path.filename().string() + ".new");
     const int file = open(hidden.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
@@ -91,14 +91,14 @@ class Held {
       whole = sendfile(file, memory, &at, static_cast<std::size_t>(status.st_size - at)) > 0;
     }
     if (file >= 0) close(file);
-    // A full disk: the readable begin is worth more than nothing.
+    // If the disk is full, the readable begin is better than nothing.
     if (file >= 0) rename(hidden.c_str(), path.c_str());
   }
 
   std::map<std::string, int> spools_;
 };
 
-/// The keeper's life. It outlives the terminal, and holds nothing of the recorder's open.
+/// The main function of the keeper. It survives the terminal, and keeps no file of the recorder open.
 [[noreturn]] void keep_until_saved(int socket) {
   setsid();
   prctl(PR_SET_NAME, "dcmt-keeper");

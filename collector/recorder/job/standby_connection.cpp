@@ -30,7 +30,7 @@ constexpr int kAskEveryMs = 100;
 
 Error cannot(std::string why) { return {ErrorCode::kCannotRecord, std::move(why)}; }
 
-/// The value of a variable in the environment that the process was started with.
+/// The value of a variable in the process's initial environment.
 std::optional<std::string> variable_of(pid_t pid, const std::string& name) {
   std::istringstream text(read_file(fmt::format("/proc/{}/environ", pid)).value_or(""));
   for (std::string each; std::getline(text, each, '\0');) {
@@ -39,7 +39,7 @@ std::optional<std::string> variable_of(pid_t pid, const std::string& name) {
   return std::nullopt;
 }
 
-/// What the process calls itself, in the innermost pid namespace that it is in.
+/// The process's pid in its innermost pid namespace.
 long own_pid_of(pid_t pid) {
   std::istringstream text(read_file(fmt::format("/proc/{}/status", pid)).value_or(""));
   for (std::string line; std::getline(text, line);) {
@@ -50,7 +50,8 @@ long own_pid_of(pid_t pid) {
   return pid;
 }
 
-/// Where the process may have its socket: in its own runtime folder, in its user's, in /tmp; each as it sees them.
+/// Where the process may have its socket: in its own runtime folder, in its user's, in /tmp; paths as the process sees
+/// them.
 std::vector<std::string> folders_of(pid_t pid, uid_t user) {
   std::vector<std::string> folders;
   const auto add = [&](const std::optional<std::string>& runtime) {
@@ -67,7 +68,7 @@ std::vector<std::string> folders_of(pid_t pid, uid_t user) {
   return folders;
 }
 
-/// Connects by the folder's descriptor: its path can be longer than an address has room for. False with errno.
+/// Connects relative to the folder's descriptor, because its path can be too long for an address. False with errno.
 bool connect_in(const std::string& folder, const char* name, int socket) {
   const Descriptor opened(::open(folder.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
   if (opened.get() < 0) return false;
@@ -78,7 +79,7 @@ bool connect_in(const std::string& folder, const char* name, int socket) {
   return connect(socket, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0;
 }
 
-/// Whether the socket is the process's own. Anybody can leave one of that name in a folder of theirs.
+/// True if the socket belongs to the process: any user can make a socket with this name in an own folder.
 bool is_of(int socket, pid_t pid) {
   ucred who{};
   socklen_t size = sizeof who;

@@ -16,7 +16,7 @@ namespace dcmt::recorder {
 namespace {
 
 constexpr auto kLongestPause = std::chrono::seconds(2);
-/// Once the pauses have grown, an inspection takes at most one part in so many of the time.
+/// With the longest pauses, inspections use at most one part in this many of the time.
 constexpr int kShare = 200;
 
 std::string file_of(pid_t pid, const char* name) {
@@ -65,12 +65,12 @@ void UnseenProcesses::look(pid_t job, const std::set<pid_t>& seen) {
     if (!below_.contains(each.pid) || seen.contains(each.pid) || std::ranges::any_of(found_, is_it)) continue;
     std::string why = why_unseen(each.pid);
     if (why.empty() || !uses_torch(each.pid)) continue;
-    // Its spool may be about to appear: only one that still has none at the next inspection is reported.
+    // Its spool may still appear: a process is reported only if it has none at the next inspection, either.
     if (suspects_.insert(each.pid).second) continue;
     found_.push_back({each.pid, each.start, each.name, std::move(why)});
   }
   const auto now = Clock::now();
-  // The first few are close together whatever they cost: a program can end within seconds.
+  // The first inspections are close together regardless of their cost: a program can end within seconds.
   next_ = now + (pause_ < kLongestPause ? pause_ : std::max(pause_, kShare * (now - begin)));
   pause_ = std::min<Clock::duration>(2 * pause_, kLongestPause);
 }
@@ -80,7 +80,7 @@ void UnseenProcesses::has_spool(std::uint64_t start) {
 }
 
 std::vector<std::string> UnseenProcesses::notes() const {
-  std::map<std::string, std::pair<const Found*, int>> by_reason;  // the first, and how many there are
+  std::map<std::string, std::pair<const Found*, int>> by_reason;  // the first process, and their number
   for (const Found& each : found_) ++by_reason.try_emplace(each.why, &each, 0).first->second.second;
   std::vector<std::string> notes;
   for (const auto& [why, found] : by_reason) {

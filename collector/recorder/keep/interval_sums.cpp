@@ -8,10 +8,10 @@
 namespace dcmt::recorder {
 namespace {
 
-/// The end of a curve becomes `bytes`.
+/// Sets the end of a curve to `bytes`.
 void raise(std::optional<std::int64_t>& peak, std::optional<std::int64_t>& end, std::int64_t bytes) {
   end = bytes;
-  peak = std::max(peak, end);  // an empty one is the lowest
+  peak = std::max(peak, end);  // an empty optional is the lowest value
 }
 
 }  // namespace

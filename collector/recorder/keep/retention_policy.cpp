@@ -5,19 +5,19 @@
 namespace dcmt::recorder {
 namespace {
 
-/// Of the disk bound. The indexes of the finish and the last steps need the rest.
+/// Share of the disk bound; the indexes of the finish and the last steps need the rest.
 constexpr double kRegularUpTo = 0.8;
 constexpr double kWindowsUpTo = 0.9;
-/// From here on the size is read after fewer rows.
+/// Above this share, the size is read after fewer rows.
 constexpr double kCarefulFrom = 0.8;
 constexpr double kFullFrom = 0.95;
 constexpr double kOverFrom = 0.97;
 constexpr double kMergeStep = 0.005;
 constexpr std::int64_t kMostMerged = std::int64_t{1} << 30;
 
-/// A peak that creeps up step by step must not make every step a window. The highest is kept at the end in any case.
+/// A peak that rises slowly must not make every step a window. The highest one is kept at the end in any case.
 constexpr double kNewPeak = 1.01;
-/// So often a key is shown with the same trouble; after that it is counted.
+/// Limit of windows for the same problem of a key; further ones are only counted.
 constexpr int kTimesShown = 3;
 
 }  // namespace

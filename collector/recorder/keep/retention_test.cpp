@@ -1,5 +1,5 @@
-// What is kept of a long run is exactly what a full recording has of the same windows, and the sums of the rest are
-// what a full recording adds up to.
+// Tests that a long run keeps exactly the rows that a full recording has in the same windows, and that the other sums
+// equal those of a full recording.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -105,7 +105,7 @@ class TrainingLoop {
   std::uint64_t next_ = 0;
 };
 
-/// What a stream's blocks add up to after each of them, counted here.
+/// The sum of a stream's blocks after each of them, computed independently.
 std::map<std::int64_t, std::int64_t> heights_of(const TestStream& stream) {
   std::map<std::int64_t, std::int64_t> heights;
   std::map<std::uint64_t, std::int64_t> live;
@@ -149,7 +149,7 @@ class RetentionTest : public ::testing::TestWithParam<unsigned> {
   }
   void TearDown() override { std::filesystem::remove_all(folder_); }
 
-  /// @param commit_every  records
+  /// @param commit_every  number of records
   Database record(const TestStream& stream, const RetentionOptions& options, int commit_every) {
     Expected<Database> database = create_trace((folder_ / std::to_string(files_++)).string());
     Expected<TraceWriter> writer = TraceWriter::create(std::move(*database));
@@ -181,11 +181,11 @@ RetentionOptions windows(std::vector<StepRange> steps, std::int64_t every, std::
   return options;
 }
 
-/// Rows of `table` in `full` that a trace with these windows has to have.
+/// Rows of `table` in `full` that a trace with these windows must have.
 Table expected_rows(Database& full, const Table& intervals, const std::string& table) {
-  // A step begins right after the moment at which the one before ended.
+  // A step begins right after the end of the one before.
   const std::string begin = table == "mark" ? "from_seq + (kind = 'step')" : "from_seq";
-  // A block stands in the way until its wait is over.
+  // A block is in use until its wait is over.
   const std::string end = table == "block" ? "iif(wait_seq_length IS NULL, to_seq, done_seq)" : "to_seq";
   std::string touched = "0";
   for (const auto& interval : intervals) {
@@ -246,7 +246,7 @@ TEST_P(RetentionTest, SumsEqualTheFullRecording) {
   EXPECT_EQ(read(kept, sums), read(full, sums));
   EXPECT_EQ(read(kept, "SELECT * FROM key_sum"), read(full, "SELECT * FROM key_sum"));
 
-  // The same from the rows of the full recording, by SQL alone.
+  // The same from the rows of the full recording, only by SQL.
   for (const auto& row : read(full, "SELECT from_seq, to_seq, id FROM interval")) {
     const std::string inside = " > " + row[0] + " AND %s <= " + row[1];
     const auto within = [&](const std::string& column) {
@@ -291,7 +291,7 @@ TEST_P(RetentionTest, TheHighestPeakAndTheFirstFindingsAreKept) {
                           "SELECT c.peak_bytes, i.kept IS NOT NULL FROM interval_curve c JOIN interval i"
                           " ON i.id = c.interval ORDER BY c.peak_bytes DESC, c.peak_seq LIMIT 1");
   EXPECT_EQ(peak, read(full, "SELECT max(bytes), 1 FROM allocated"));
-  // Of each key, the first three steps in which bytes were left.
+  // For each key, the first three steps in which bytes were left.
   std::map<std::string, std::set<std::string>> shown;
   std::set<std::string> wanted;
   for (const auto& row : read(full,
@@ -333,7 +333,7 @@ TEST_P(RetentionTest, ThePyramidHasThePeaksOfTheFullRecording) {
       const std::int64_t to = std::stoll(row[1]);
       const auto begin = heights.lower_bound(from);
       const auto end = heights.lower_bound(to);
-      // A stretch without rows begins at the height that it finds.
+      // A part without rows begins at the current height.
       std::int64_t highest = 0;
       std::int64_t intervals = 0;
       for (const auto& interval : sums_only) {
@@ -368,7 +368,7 @@ TEST_P(RetentionTest, ASmallBoundHolds) {
   EXPECT_NE(read(kept, "SELECT count(*) FROM interval WHERE kept = 'all'"), (Table{{"0"}}));
   EXPECT_EQ(read(kept, "SELECT kept IS NOT NULL FROM interval ORDER BY id DESC LIMIT 4"),
             (Table{{"1"}, {"1"}, {"1"}, {"1"}}));
-  // No gap and no overlap.
+  // There is no gap and no overlap.
   EXPECT_EQ(read(kept,
                  "SELECT count(*) FROM (SELECT from_seq, lag(to_seq) OVER (ORDER BY from_seq) AS before FROM interval)"
                  " WHERE before != from_seq"),

@@ -10,30 +10,30 @@
 namespace dcmt::recorder {
 namespace {
 
-/// An interval with more rows ends before its step does: what waits is held in memory.
+/// An interval with more rows ends before its step: waiting rows are in memory.
 constexpr std::size_t kCrowd = 100'000;
-/// Written together.
+/// Rows written at once.
 constexpr std::size_t kBatch = 50'000;
-/// Together, what is held besides the highest peak.
+/// Limit of all held rows, without the interval of the highest peak.
 constexpr std::size_t kMostHeldRows = 200'000;
 
 bool is_span(const MarkRow& row) { return row.kind == "step" || row.kind == "phase" || row.kind == "user"; }
 
 std::int64_t from_of(const SampleRow&) { return 0; }
 std::int64_t from_of(const LaunchesRow& row) { return row.id; }
-/// A step begins right after the moment at which the one before ended.
+/// A step begins right after the end of the one before.
 std::int64_t from_of(const MarkRow& row) { return row.kind == "step" ? row.span.from.seq + 1 : row.span.from.seq; }
 template <class Row>
 std::int64_t from_of(const Row& row) {
   return row.span.from.seq;
 }
 
-/// Rows of which a program makes as many as it likes, with no step between.
+/// Rows whose number is unlimited even without steps.
 template <class Row>
 constexpr bool is_left_out_when_full = std::is_same_v<Row, OperatorRow> || std::is_same_v<Row, BlockRow> ||
                                        std::is_same_v<Row, StorageRow> || std::is_same_v<Row, TensorRow>;
 
-/// Whether a row is one that is kept if it touches a kept interval.
+/// Rows that are kept if they touch a kept interval.
 template <class Row>
 bool is_lifetime(const Row& row) {
   if constexpr (std::is_same_v<Row, MarkRow>) {
@@ -43,7 +43,7 @@ bool is_lifetime(const Row& row) {
   }
 }
 
-/// Calls `visit` for each kind of row until one fails.
+/// Calls `visit` for each kind of row until it fails.
 template <class Tuple, class Visit>
 Status for_each_kind(Tuple& rows, Visit&& visit) {
   Status status;
@@ -51,7 +51,7 @@ Status for_each_kind(Tuple& rows, Visit&& visit) {
   return status;
 }
 
-/// What is left keeps its memory, for the rows to come.
+/// Clears the rows but keeps their memory for the next ones.
 template <class Tuple>
 void clear(Tuple& rows) {
   std::apply([](auto&... kind) { ((kind.rows.clear(), kind.stored = 0), ...); }, rows);
@@ -101,7 +101,7 @@ Status RowKeeper::resume() {
         interval.span.from = {row.integer(8), row.integer(9)};
         kept_until_ = row.integer(10);
       }));
-  if (last.row.id == 0) return {};  // not a single record was committed
+  if (last.row.id == 0) return {};  // no record was committed
   DCMT_RETURN_IF_ERROR(each_row(
       database,
       "SELECT device, begin_bytes, peak_bytes, peak_seq, peak_ns, end_bytes, allocs, alloc_bytes, frees, free_bytes,"
@@ -133,7 +133,7 @@ Status RowKeeper::resume() {
         next_step_ = row.is_null(1) ? 0 : saturating_sum(row.integer(1), 1);
         ended_steps_ = row.integer(2);
       }));
-  kept_ranges_.emplace_back(0, kept_until_);  // what goes on is what the trace has
+  kept_ranges_.emplace_back(0, kept_until_);  // continued lifetimes are those in the trace
   begin_interval(std::move(last));
   return {};
 }
@@ -156,7 +156,7 @@ Status RowKeeper::flush() {
   grown_ = true;
   const Status written = for_each_kind(ready_, [this](auto& kind) -> Status {
     using Row = typename std::decay_t<decltype(kind.rows)>::value_type;
-    // Stable: the last state of a row comes last.
+    // Stable, so that the last state of a row stays last.
     std::stable_sort(kind.rows.begin(), kind.rows.end(), [](const Row& a, const Row& b) { return a.id < b.id; });
     for (const Row& row : kind.rows) {
       DCMT_ASSIGN_OR_RETURN(const bool room, has_room(row));
@@ -336,7 +336,7 @@ Status RowKeeper::put_all(Interval& interval, Kept reason) {
 Status RowKeeper::keep(Interval& interval, Kept reason) {
   DCMT_RETURN_IF_ERROR(put_all(interval, reason));
   const Span& span = interval.sums.row.span;
-  // What began in it or before and ended later waits with a later interval.
+  // Rows that began in it or before, and ended later, wait in a later interval.
   for (Interval& later : held_) {
     if (later.sums.row.span.from.seq >= span.to.seq) DCMT_RETURN_IF_ERROR(put_begun_until(later, span.to.seq));
   }
@@ -369,7 +369,7 @@ Status RowKeeper::drop(const std::deque<Interval>::iterator& held) {
   const auto after = held_.erase(held);
   Status left = for_each_kind(dropped.rows, [&](auto& kind) -> Status {
     for (const auto& row : kind.rows) {
-      // The nearest older interval that the lifetime touches, if one is held, still waits for its decision.
+      // The nearest older held interval that the lifetime touches, if there is one, is not decided yet.
       auto older = after;
       if (is_lifetime(row)) {
         while (older != held_.begin() && from_of(row) > std::prev(older)->sums.row.span.to.seq) --older;
@@ -411,7 +411,7 @@ Status RowKeeper::drop_superfluous() {
 
 Status RowKeeper::store(Interval& interval) {
   interval.stored = true;
-  // What it would be if the recorder were killed now.
+  // Its value if the recorder were killed now.
   interval.sums.row.kept = interval.kept != Kept::kNo ? interval.kept : Kept::kLast;
   DCMT_RETURN_IF_ERROR(write_sums(interval.sums));
   return for_each_kind(interval.rows, [&](auto& kind) -> Status {
@@ -439,7 +439,7 @@ Status RowKeeper::finish(const Moment& at) {
     DCMT_RETURN_IF_ERROR(put_all(interval, recent ? Kept::kLast : Kept::kPeak));
   }
   held_.clear();
-  // Whatever the last one is: the run ended in it.
+  // The last interval is kept in any case: the run ended in it.
   current_.sums.row.span.to = at;
   DCMT_RETURN_IF_ERROR(put_all(current_, current_.kept != Kept::kNo ? current_.kept : Kept::kLast));
   DCMT_RETURN_IF_ERROR(flush());
@@ -453,7 +453,7 @@ Status RowKeeper::forget_steps() {
     interval.sums.row.steps = 0;
     auto& marks = std::get<Waiting<MarkRow>>(interval.rows);
     std::erase_if(marks.rows, [](const MarkRow& row) { return row.kind == "step"; });
-    marks.stored = 0;  // written once more at the next commit
+    marks.stored = 0;  // the next commit writes them again
   };
   for (Interval& interval : held_) forget(interval);
   forget(current_);

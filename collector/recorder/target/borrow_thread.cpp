@@ -32,16 +32,16 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::size_t kRedZone = 128;
-constexpr std::size_t kMostState = 16384;     // of vector registers; with AMX they are 11 KiB
-constexpr std::size_t kStackRoom = 96 << 10;  // what the loader may want of the thread's stack
+constexpr std::size_t kMostState = 16384;     // vector registers; with AMX they have 11 KiB
+constexpr std::size_t kStackRoom = 96 << 10;  // the loader may need this much of the thread's stack
 constexpr timespec kMostUntilStop{0, 20'000'000};
-// Of the image of vector registers in a signal's frame (asm/sigcontext.h).
+// Offsets in a signal frame's image of the vector registers (asm/sigcontext.h).
 constexpr std::size_t kSoftwareBytes = 464;
 constexpr std::uint32_t kMagic1 = 0x46505853;
 constexpr std::uint32_t kMagic2 = 0x46505845;
-// uc_flags: extended state is there, ss is saved, and put back as it is.
+// uc_flags: extended state is present, ss is saved, and is restored unchanged.
 constexpr unsigned long kContextFlags = 1 | 2 | 4;
-// What a wait that was interrupted returns inside the kernel, before it begins again.
+// Kernel-internal results of an interrupted wait that is restarted.
 constexpr long kFirstRestart = 512;
 constexpr long kLastRestart = 516;
 
@@ -77,7 +77,7 @@ struct Written {
   std::size_t size;
 };
 
-/// A thread that is traced by this process, until it is let go.
+/// A thread that this process traces until it is released.
 class Traced {
  public:
   Traced(pid_t pid, pid_t thread) : pid_(pid), thread_(thread) {}
@@ -89,20 +89,20 @@ class Traced {
 
   bool seize() { return seized_ = ptrace(PTRACE_SEIZE, thread_, nullptr, nullptr) == 0; }
 
-  /// Stopped by us, and by nothing else.
+  /// True if we have stopped it, and nothing else has.
   bool stop() {
     if (ptrace(PTRACE_INTERRUPT, thread_, nullptr, nullptr) != 0) return false;
     int status = 0;
     const sigset_t stops = stop_signal();
     while (waitpid(thread_, &status, __WALL | WNOHANG) != thread_) {
-      // Not to be had: it cannot be let go either before it stops. Our end lets it go.
+      // It does not stop, and cannot be released before it stops: the end of this process releases it.
       if (sigtimedwait(&stops, nullptr, &kMostUntilStop) < 0 && errno == EAGAIN) _exit(EXIT_FAILURE);
     }
     if (!WIFSTOPPED(status)) {  // it has ended
       seized_ = false;
       return false;
     }
-    if (status >> 16 == 0) signal_ = WSTOPSIG(status);  // on its way to the program, which gets it
+    if (status >> 16 == 0) signal_ = WSTOPSIG(status);  // a signal for the program, which is passed on
     return status >> 16 == PTRACE_EVENT_STOP && WSTOPSIG(status) == SIGTRAP;
   }
 
@@ -110,14 +110,14 @@ class Traced {
   bool set(user_regs_struct& registers) { return ptrace(PTRACE_SETREGS, thread_, nullptr, &registers) == 0; }
   bool get_mask(std::uint64_t& mask) { return ptrace(PTRACE_GETSIGMASK, thread_, sizeof mask, &mask) == 0; }
   bool set_mask(std::uint64_t mask) { return ptrace(PTRACE_SETSIGMASK, thread_, sizeof mask, &mask) == 0; }
-  /// The bytes of its vector registers; 0 if they cannot be had.
+  /// The size of its vector registers; 0 if they cannot be read.
   std::size_t get_state(std::array<std::byte, kMostState>& state) {
-    constexpr std::size_t kWord = 8;  // the kernel wants whole ones; the last one is for the mark behind the image
+    constexpr std::size_t kWord = 8;  // the kernel needs whole words; the last word is for the mark after the image
     iovec into{state.data(), state.size() - kWord};
     return ptrace(PTRACE_GETREGSET, thread_, NT_X86_XSTATE, &into) == 0 ? into.iov_len : 0;
   }
 
-  /// All of them at once.
+  /// Writes all of them at once.
   template <std::size_t kCount>
   [[nodiscard]] bool write(const std::array<Written, kCount>& all) const {
     std::array<iovec, kCount> from{};
@@ -138,7 +138,7 @@ class Traced {
   long signal_ = 0;
 };
 
-/// Asleep still, and about to begin its wait again.
+/// Still asleep, and about to restart its wait.
 bool waits(const user_regs_struct& registers) {
   const long restart = -static_cast<long>(registers.rax);
   return static_cast<long>(registers.orig_rax) >= 0 && restart >= kFirstRestart && restart <= kLastRestart;
@@ -148,7 +148,7 @@ bool is_in(const scan::CodeRange& loop, const user_regs_struct& registers) {
   return static_cast<long>(registers.orig_rax) < 0 && loop.contains(registers.rip);
 }
 
-/// The frame of a signal that came when the thread was about to make its call, or at work.
+/// The frame of a signal that arrived when the thread was about to make its call, or was running.
 ucontext_t context_of(const user_regs_struct& registers, std::uint64_t mask, std::uint64_t state) {
   ucontext_t context{};
   context.uc_flags = kContextFlags;
@@ -160,7 +160,7 @@ ucontext_t context_of(const user_regs_struct& registers, std::uint64_t mask, std
   put(REG_RDI, registers.rdi), put(REG_RSI, registers.rsi), put(REG_RBP, registers.rbp), put(REG_RBX, registers.rbx);
   put(REG_RDX, registers.rdx), put(REG_RCX, registers.rcx), put(REG_RSP, registers.rsp), put(REG_EFL, registers.eflags);
   if (waits(registers)) {
-    // The call is made again, from its instruction of two bytes on.
+    // The call is restarted at its two-byte instruction.
     constexpr unsigned kSyscall = 2;
     put(REG_RAX, registers.orig_rax), put(REG_RIP, registers.rip - kSyscall);
   } else {
@@ -173,7 +173,7 @@ ucontext_t context_of(const user_regs_struct& registers, std::uint64_t mask, std
   return context;
 }
 
-/// Marks the image as the kernel does in a signal's frame.
+/// Marks the image like the kernel in a signal frame.
 void mark_state(std::array<std::byte, kMostState>& state, std::size_t size) {
   std::uint64_t features = 0;
   std::memcpy(&features, state.data() + kSoftwareBytes, sizeof features);
@@ -187,7 +187,7 @@ void mark_state(std::array<std::byte, kMostState>& state, std::size_t size) {
   std::memcpy(state.data() + size, &kMagic2, sizeof kMagic2);
 }
 
-/// Calls `visit` with each thread of the process, and its line of /proc/PID/task/TID/syscall.
+/// Calls `visit` with each thread of the process and its line of /proc/PID/task/TID/syscall.
 template <class Visit>
 void each_thread(pid_t pid, Visit visit) {
   std::error_code error;
@@ -201,7 +201,7 @@ void each_thread(pid_t pid, Visit visit) {
 bool has_room(std::uint64_t stack, const std::vector<scan::Region>& regions) {
   const auto on = std::ranges::find_if(
       regions, [&](const scan::Region& each) { return each.begin <= stack && stack < each.end && each.writable; });
-  // The first thread's grows as it is used.
+  // The first thread's stack grows on demand.
   return on != regions.end() && (on->path == "[stack]" || stack - on->begin >= kStackRoom);
 }
 
@@ -210,7 +210,7 @@ bool has_room(std::uint64_t stack, const std::vector<scan::Region>& regions) {
 bool can_be_borrowed(const std::string& line, bool with_time_limit) {
   std::istringstream words(line);
   Call call;
-  if (!(words >> call.number) || call.number < 0) return false;  // "running", or no call
+  if (!(words >> call.number) || call.number < 0) return false;  // "running", or not a system call
   for (unsigned long& argument : call.arguments) {
     std::string word;
     if (!(words >> word)) return false;
@@ -260,8 +260,7 @@ Borrowed call_by(pid_t pid, pid_t thread, const EntryCode& code, const ThreadCal
   if (size == 0 || !traced.get(registers) || !traced.get_mask(mask)) return Borrowed::kNotNow;
   if (!waits(registers) && !is_in(code.python_loop, registers)) return Borrowed::kNotNow;
   if (!has_room(registers.rsp, regions)) return Borrowed::kNotNow;
-  // From the top: the red zone, vector registers, the text, the frame, and below it the address that the function
-  // returns to.
+  // From the top: the red zone, vector registers, the text, the frame, and below it the return address of the function.
   const std::uint64_t vectors = (registers.rsp - kRedZone - size - sizeof kMagic2) & ~std::uint64_t{63};
   const std::uint64_t text = vectors - (call.text.size() + 1);
   const std::uint64_t frame = (text - sizeof(ucontext_t)) & ~std::uint64_t{15};
@@ -280,10 +279,10 @@ Borrowed call_by(pid_t pid, pid_t thread, const EntryCode& code, const ThreadCal
   entry.rsi = call.second;
   entry.rsp = top;
   entry.rax = 0;
-  entry.orig_rax = ~0UL;  // no call to begin again
+  entry.orig_rax = ~0UL;  // no system call to restart
   entry.eflags &= ~kDirection;
   if (!traced.set(entry)) return Borrowed::kNotNow;
-  // After the registers: should we end here, the frame puts back the mask that it was written with.
+  // After the registers: if this process ends here, the frame restores the mask that was written to it.
   traced.set_mask(~std::uint64_t{0});
   return Borrowed::kCalls;
 }

@@ -30,17 +30,17 @@
 namespace dcmt::recorder {
 namespace {
 
-// Any library of the system's that this program has not loaded.
+// Any system library that this program has not loaded.
 constexpr char kLibrary[] = "libBrokenLocale.so.1";
 
 TEST(CanBeBorrowed, WaitsThatBeginAgain) {
-  // A condition variable, private and by the real time; a lock; the same with a time limit.
+  // A condition variable, private and with real time; a lock; the same with a time limit.
   EXPECT_TRUE(can_be_borrowed("202 0x7f12d25e5ae0 0x189 0x0 0x0 0x0 0xffffffff 0x7f12cc5fedb0 0x7f13814a3f16", false));
   EXPECT_FALSE(
       can_be_borrowed("202 0x5629fb0f3540 0x80 0x2 0x0 0x7ffd698ca897 0x0 0x7f2def113e78 0x7f2ea891f829", true));
   EXPECT_FALSE(can_be_borrowed("202 0x7f12d25e5ae0 0x189 0x0 0x7ffd0000 0x0 0xffffffff 0x7f12cc5fedb0 0x7f13", false));
   EXPECT_TRUE(can_be_borrowed("202 0x7f12d25e5ae0 0x189 0x0 0x7ffd0000 0x0 0xffffffff 0x7f12cc5fedb0 0x7f13", true));
-  // clock_nanosleep and poll; epoll_wait and read give an EINTR to their program.
+  // clock_nanosleep and poll; epoll_wait and read return EINTR to their program.
   EXPECT_TRUE(can_be_borrowed("230 0x1 0x1 0x7ffd0000 0x0 0x0 0x0 0x7ffd 0x7f13", true));
   EXPECT_TRUE(can_be_borrowed("7 0x7ffd0000 0x1 0xffffffff 0x0 0x0 0x0 0x7ffd 0x7f13", true));
   EXPECT_FALSE(can_be_borrowed("7 0x7ffd0000 0x1 0xffffffff 0x0 0x0 0x0 0x7ffd 0x7f13", false));
@@ -49,15 +49,15 @@ TEST(CanBeBorrowed, WaitsThatBeginAgain) {
   for (const char* line : {"running", "", "-1 0x7ffd 0x7f13", "202", "x"}) EXPECT_FALSE(can_be_borrowed(line, true));
 }
 
-/// What the program below counts.
+/// Counters of the program below.
 struct Counts {
   std::atomic<long> turns{0};   ///< of a thread that allocates all the time
-  std::atomic<long> sleeps{0};  ///< that were as long as asked for
-  std::atomic<long> wrong{0};   ///< that were not, or that ended otherwise
+  std::atomic<long> sleeps{0};  ///< that had the requested duration
+  std::atomic<long> wrong{0};   ///< that had another duration, or another result
   std::atomic<double> sum{0};   ///< a sum in a vector register that grows by one each time
 };
 
-/// A program with a thread that works, one that waits for ever, and a first one that sleeps a little, again and again.
+/// A program with a running thread, one that waits for ever, and a first one that sleeps repeatedly for a short time.
 class Program {
  public:
   Program()
@@ -81,7 +81,7 @@ class Program {
   }
   [[nodiscard]] bool has_loaded() const { return file("maps").find(kLibrary) != std::string::npos; }
 
-  /// All of its threads run or sleep by themselves, and take signals.
+  /// True if all of its threads run or sleep untraced, and accept signals.
   [[nodiscard]] bool is_free() const {
     std::error_code error;
     const std::string tasks = "/proc/" + std::to_string(pid_) + "/task";
@@ -96,7 +96,7 @@ class Program {
     return true;
   }
 
-  /// Waits until it has gone on in everything, and is free.
+  /// Waits until all of its threads have made progress, and it is free.
   [[nodiscard]] bool goes_on() const {
     const long turns = counts_->turns;
     const long sleeps = counts_->sleeps;
@@ -143,7 +143,7 @@ class Program {
   pid_t pid_;
 };
 
-/// A child that does as inject() does, and ends.
+/// A child that does the same as inject(), and ends.
 pid_t begin_to_load(pid_t pid, pid_t thread, const EntryCode& code, const std::vector<scan::Region>& regions) {
   const pid_t child = fork();
   if (child == 0) {
@@ -175,7 +175,7 @@ class BorrowThread : public ::testing::Test {
 TEST_F(BorrowThread, EachThreadThatIsAsleepLoadsAndComesBack) {
   for (const pid_t thread : threads_to_borrow(program_.pid())) {
     int status = 0;
-    for (int i = 0; i < 200; ++i) {  // the one that sleeps now and then may be awake
+    for (int i = 0; i < 200; ++i) {  // the thread with short sleeps may be awake
       waitpid(begin_to_load(program_.pid(), thread, code_, regions_), &status, 0);
       if (WEXITSTATUS(status) == static_cast<int>(Borrowed::kCalls)) break;
     }
@@ -186,7 +186,7 @@ TEST_F(BorrowThread, EachThreadThatIsAsleepLoadsAndComesBack) {
 }
 
 TEST_F(BorrowThread, AThreadThatWorksIsLeftAlone) {
-  // The second thread to be made.
+  // The second thread that was created.
   int status = 0;
   for (pid_t thread = program_.pid() + 1; thread < program_.pid() + 50; ++thread) {
     const std::string line = program_.file(("task/" + std::to_string(thread) + "/syscall").c_str());
@@ -206,14 +206,14 @@ TEST_F(BorrowThread, WhoeverIsKilledAtAnyMomentHarmsNobody) {
   std::mt19937 random(1);
   int loaded = 0;
   int done = 0;
-  // Some are to be early, some late, whatever the machine's speed.
+  // On machines of any speed, some kills must be early and some late.
   std::uint64_t longest_us = 1500;
   for (; done < kills || (done < 10 * kills && (loaded == 0 || loaded == done)); ++done) {
     if (done % 10 == 9 && loaded == 0) longest_us *= 2;
     if (done % 10 == 9 && loaded == done) longest_us = std::max<std::uint64_t>(1, longest_us / 2);
     Program program;
     ASSERT_TRUE(program.goes_on());
-    // The same program at the same addresses: it is this one.
+    // This process is the same program at the same addresses.
     const std::vector<pid_t> threads = threads_to_borrow(program.pid());
     ASSERT_FALSE(threads.empty());
     auto memory = scan::ProcessMemory::open(program.pid());
@@ -229,7 +229,7 @@ TEST_F(BorrowThread, WhoeverIsKilledAtAnyMomentHarmsNobody) {
   EXPECT_LT(loaded, done);
 }
 
-/// How long the threads of a program are stopped, at most: from before to after. The figures are for a person.
+/// Measures how long a program's threads are stopped at most, from before to after. The figures are for a person.
 TEST_F(BorrowThread, AThreadIsStoppedForAMoment) {
   const char* asked = std::getenv("DCMT_INJECT_STOPS");
   const int wanted = asked != nullptr ? std::atoi(asked) : 20;
@@ -238,7 +238,7 @@ TEST_F(BorrowThread, AThreadIsStoppedForAMoment) {
   auto* took =
       static_cast<double*>(mmap(nullptr, sizeof(double), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
   for (int i = 0; i < wanted; ++i) {
-    // The one that was borrowed last may be on its way to its wait.
+    // The thread that was borrowed last may be on the way back to its wait.
     std::vector<pid_t> threads = threads_to_borrow(program_.pid());
     for (int pause = 0; threads.empty() && pause < 60'000; ++pause) {
       usleep(1000);
@@ -248,7 +248,7 @@ TEST_F(BorrowThread, AThreadIsStoppedForAMoment) {
     const pid_t child = fork();
     if (child == 0) {
       get_ready_to_borrow();
-      // A descriptor that nobody has.
+      // A descriptor that is not open.
       const ThreadCall call{code_.close, "", ~std::uint64_t{0}, 0};
       const auto began = Clock::now();
       const Borrowed how = call_by(program_.pid(), threads[0], code_, call, regions_);
@@ -269,14 +269,14 @@ TEST_F(BorrowThread, AThreadIsStoppedForAMoment) {
   munmap(took, sizeof(double));
 }
 
-/// What a program shares whose only thread is always at work.
+/// The shared data of a program whose only thread is always running.
 struct Work {
   std::atomic<long> turns{0};
   std::atomic<long> wrong{0};
   std::atomic<long> calls{0};
 };
 
-/// Stands for Python's loop: sums that are all in registers.
+/// Replaces Python's loop: sums that are all in registers.
 __attribute__((noinline, section("dcmt_test_loop"))) void add_up(Work& work) {
   double some = 0;
   double half = 0;
@@ -292,7 +292,7 @@ __attribute__((noinline, section("dcmt_test_loop"))) void add_up(Work& work) {
 }
 extern "C" char __start_dcmt_test_loop[], __stop_dcmt_test_loop[];
 
-/// What the thread is made to call: spoils all that a call may spoil.
+/// The function that the thread must call: it overwrites all that a call may overwrite.
 void spoil(Work* work) {
   asm volatile(
       "pcmpeqd %%xmm0, %%xmm0\n\tpcmpeqd %%xmm1, %%xmm1\n\tpcmpeqd %%xmm2, %%xmm2\n\tpcmpeqd %%xmm8, %%xmm8\n\t"

@@ -11,7 +11,7 @@
 namespace dcmt::recorder {
 namespace {
 
-/// What a kernel without a limit says in version 1 is a multiple of pages near the largest number.
+/// In version 1, a kernel without a limit reports a multiple of the page size near the largest number.
 constexpr std::int64_t kNoLimit = std::int64_t{1} << 60;
 
 std::optional<std::int64_t> number_at(std::string_view text) {
@@ -38,7 +38,7 @@ struct Group {
   bool is_v2 = false;
 };
 
-/// By the lines of /proc/PID/cgroup, as "0::/a/b" or "4:memory:/a/b".
+/// From lines of /proc/PID/cgroup, such as "0::/a/b" or "4:memory:/a/b".
 std::optional<Group> group_of(std::string_view lines, const std::string& root) {
   std::optional<Group> unified;
   while (!lines.empty()) {
@@ -63,7 +63,7 @@ CgroupMemory CgroupMemory::of(pid_t pid, const std::string& root) {
   memory.is_v2_ = group->is_v2;
   const char* const limit = group->is_v2 ? "/memory.max" : "/memory.limit_in_bytes";
   const char* const used = group->is_v2 ? "/memory.current" : "/memory.usage_in_bytes";
-  // A container sees its own group as the root, whatever its path outside.
+  // A container sees its own group as the root, even if its path outside differs.
   for (std::string path = group->path;; path.resize(path.rfind('/'))) {
     const std::string folder = path == "/" ? group->mount : group->mount + path;
     const auto most = number_in(folder + limit);

@@ -19,7 +19,7 @@ void write(const fs::path& path, const std::string& text) {
   std::ofstream(path) << text;
 }
 
-/// The group of this process below `root`, as the kernel names it; version 1 if it says so.
+/// The group of this process below `root`, by the kernel's name; and whether it is version 1.
 std::pair<fs::path, bool> own_group(const fs::path& root) {
   const std::string lines = read_file("/proc/self/cgroup").value_or("");
   const std::size_t v1 = lines.find(":memory:");

@@ -12,7 +12,7 @@
 namespace dcmt::recorder {
 namespace {
 
-// mov $15 (rt_sigreturn), %rax; syscall. Unwinders look for these bytes, too, so they stay what they are.
+// mov $15 (rt_sigreturn), %rax; syscall. Unwinders search for these bytes, too, so they do not change.
 constexpr std::array<std::byte, 9> kRestore{std::byte{0x48}, std::byte{0xc7}, std::byte{0xc0},
                                             std::byte{0x0f}, std::byte{0x00}, std::byte{0x00},
                                             std::byte{0x00}, std::byte{0x0f}, std::byte{0x05}};
@@ -44,7 +44,7 @@ bool has_python_loop(pid_t pid) {
 }
 
 Expected<EntryCode> find_entry_code(scan::ProcessMemory& memory) {
-  // Of its own library before glibc 2.34.
+  // In a library of its own before glibc 2.34.
   auto load = scan::symbol_address(memory, "/libc.so.6", "dlopen");
   if (!load) load = scan::symbol_address(memory, "/libdl.so.2", "dlopen");
   const auto restore = find_restore(memory);

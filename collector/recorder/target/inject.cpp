@@ -38,22 +38,23 @@ namespace fs = std::filesystem;
 using Clock = std::chrono::steady_clock;
 
 constexpr char kAgentLibrary[] = "libdcmt_agent.so";
-constexpr char kAgentMemory[] = "/memfd:libdcmt_agent.so";  ///< as the kernel names it
+constexpr char kAgentMemory[] = "/memfd:libdcmt_agent.so";  ///< the kernel's name of the mapping
 constexpr char kStandbyFunction[] = "dcmt_standby";
 constexpr std::array<const char*, 4> kSanitizers{"/libasan.so", "/libtsan.so", "/libclang_rt.asan",
                                                  "/libclang_rt.tsan"};
 
 constexpr auto kPause = std::chrono::milliseconds(1);
-constexpr auto kMostLooking = std::chrono::seconds(5);        ///< for a thread
-constexpr auto kOnlyAsleep = std::chrono::milliseconds(200);  ///< before one at work is borrowed
-constexpr auto kMostLoading = std::chrono::seconds(10);       ///< it can wait for the program's own loading
-// How the child that traces ends.
+constexpr auto kMostLooking = std::chrono::seconds(5);        ///< for finding a thread
+constexpr auto kOnlyAsleep = std::chrono::milliseconds(200);  ///< before a running thread is borrowed
+constexpr auto kMostLoading = std::chrono::seconds(10);       ///< it may wait for libraries that the program itself
+                                                              ///< loads
+// Exit codes of the tracing child.
 constexpr int kCalls = 0;
-constexpr int kDidNotStop = EXIT_FAILURE;  ///< a thread, in time: on a busy machine it may have had no core
+constexpr int kDidNotStop = EXIT_FAILURE;  ///< a thread did not stop in time: on a busy machine it may have had no core
 constexpr int kNoThread = 2;
 constexpr int kRefused = 3;
 
-/// A field of /proc/PID/status, without blanks before it.
+/// A field of /proc/PID/status without leading blanks.
 std::string status_field(pid_t pid, const std::string& name) {
   std::istringstream text(read_file(fmt::format("/proc/{}/status", pid)).value_or(""));
   for (std::string line; std::getline(text, line);) {
@@ -64,7 +65,7 @@ std::string status_field(pid_t pid, const std::string& name) {
   return "";
 }
 
-/// The process opens what we mean by this path.
+/// True if the path names the same file for the process and for us.
 bool sees(pid_t pid, const std::string& path) {
   struct stat ours {};
   struct stat theirs {};
@@ -72,8 +73,10 @@ bool sees(pid_t pid, const std::string& path) {
          ours.st_dev == theirs.st_dev && ours.st_ino == theirs.st_ino;
 }
 
-/// Until a thread makes the call, or the time is over. In a process of its own, whose end lets all go.
-/// @param borrowed  shared with the caller: the only thread that may be, unless it is 0; which one it was
+/// Tries until a thread makes the call, or the time is over. It runs in a process of its own, whose end releases all
+/// threads.
+/// @param borrowed  shared with the caller: the only thread that may be borrowed, unless it is 0; receives the borrowed
+/// thread
 [[noreturn]] void trace(pid_t pid, const EntryCode& code, const ThreadCall& call,
                         const std::vector<scan::Region>& regions, pid_t& borrowed) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -81,7 +84,7 @@ bool sees(pid_t pid, const std::string& path) {
   const auto began = Clock::now();
   for (auto now = began; now < began + kMostLooking; std::this_thread::sleep_for(kPause), now = Clock::now()) {
     std::vector<pid_t> threads = threads_to_borrow(pid);
-    // One at work may be stopped many times before it is in the loop: not where there is none.
+    // A running thread may have to be stopped many times until it is inside the loop; never without a loop.
     const bool at_work = threads.empty() && now > began + kOnlyAsleep && !code.python_loop.empty();
     if (at_work) threads = threads_at_work(pid);
     for (const pid_t thread : threads) {
@@ -100,7 +103,7 @@ bool sees(pid_t pid, const std::string& path) {
   _exit(kNoThread);
 }
 
-/// How the child ended: one of the above, or -1.
+/// The child's exit code: one of the above, or -1.
 int traced_once_in_a_child(pid_t pid, const EntryCode& code, const ThreadCall& call,
                            const std::vector<scan::Region>& regions, pid_t& borrowed, Clock::time_point until) {
   const pid_t child = fork();
@@ -108,7 +111,7 @@ int traced_once_in_a_child(pid_t pid, const EntryCode& code, const ThreadCall& c
   if (child < 0) return -1;
   int status = 0;
   while (waitpid(child, &status, WNOHANG) == 0) {
-    if (Clock::now() > until) {  // it lets go as it ends
+    if (Clock::now() > until) {  // its end releases the thread
       kill(child, SIGKILL);
       waitpid(child, &status, 0);
       return -1;
@@ -118,7 +121,7 @@ int traced_once_in_a_child(pid_t pid, const EntryCode& code, const ThreadCall& c
   return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
-/// The same, as often as there is time for.
+/// The same, repeated while there is time.
 int traced_in_a_child(pid_t pid, const EntryCode& code, const ThreadCall& call,
                       const std::vector<scan::Region>& regions, pid_t& borrowed) {
   const auto until = Clock::now() + kMostLooking + std::chrono::seconds(1);
@@ -152,7 +155,7 @@ std::optional<Obstacle> injection_obstacle(const TargetProcess& target) {
     return Obstacle{who + " runs under a sanitizer, which watches the calls that would be hooked",
                     "attach to one that was built without"};
   }
-  // The same right is needed to read what a thread waits in.
+  // The same right is needed to read in which call a thread waits.
   if (!read_file(fmt::format("/proc/{}/syscall", target.pid))) {
     const bool yama = read_file("/proc/sys/kernel/yama/ptrace_scope").value_or("0") != "0\n";
     return Obstacle{who + " may not be traced by this user",
@@ -164,8 +167,8 @@ std::optional<Obstacle> injection_obstacle(const TargetProcess& target) {
 
 namespace {
 
-/// One process that is entered: what a thread of it is made to call, one after the other. It is always the same one: it
-/// is back in its wait when what it was made to call is over.
+/// A process that is entered, and the calls that one of its threads makes one after the other. It is always the same
+/// thread, which returns to its wait after each call.
 class Entered {
  public:
   Entered(const TargetProcess& target, scan::ProcessMemory memory, const EntryCode& code)
@@ -179,13 +182,14 @@ class Entered {
   Entered(const Entered&) = delete;
   Entered& operator=(const Entered&) = delete;
 
-  /// The library, and what it needs, lie at the same paths there.
+  /// The library and its dependencies have the same paths in the process.
   Status load_by_path(const std::string& library) {
     DCMT_RETURN_IF_ERROR(call({code_.dlopen, library, 0, RTLD_NOW | RTLD_GLOBAL}));
     return wait_for_standby();
   }
 
-  /// They do not, as in a container: the agent goes there as memory, by a descriptor that is closed again.
+  /// They do not, for example in a container: the agent is transferred as memory, through a descriptor that is closed
+  /// afterwards.
   Status load_by_memory(const std::string& agent) {
     if (code_.memfd_create == 0 || code_.close == 0) return cannot(target_, "has a C library that is too old for this");
     const scan::ElfFile file(agent);
@@ -198,7 +202,7 @@ class Entered {
     DCMT_ASSIGN_OR_RETURN(const std::uint64_t base, wait_for<std::uint64_t>([&] { return mapped(kAgentMemory); }));
     DCMT_RETURN_IF_ERROR(call({base - file.first_page() + *standby, "", 0, 0}));
     DCMT_RETURN_IF_ERROR(wait_for_standby());
-    // It is of no use any more. Should it stay, it does no harm.
+    // It is not needed any more, and does no harm if it stays open.
     (void)call({code_.close, "", static_cast<std::uint64_t>(descriptor), 0}).ok();
     return {};
   }
@@ -219,7 +223,7 @@ class Entered {
                            : cannot(target_, "could not be entered: a thread of it did not stop. It goes on as it was");
   }
 
-  /// Until `look` finds something.
+  /// Repeats until `look` finds something.
   template <class T>
   Expected<T> wait_for(const std::function<std::optional<T>()>& look) {
     for (const auto until = Clock::now() + kMostLoading; Clock::now() < until; std::this_thread::sleep_for(kPause)) {
@@ -251,7 +255,7 @@ class Entered {
     return std::nullopt;
   }
 
-  /// Where the file's beginning is mapped once its code is.
+  /// The address at which the file's begin is mapped, once its code is mapped.
   [[nodiscard]] std::optional<std::uint64_t> mapped(const std::string& file) const {
     auto memory = scan::ProcessMemory::open(target_.pid);
     if (!memory.ok()) return std::nullopt;

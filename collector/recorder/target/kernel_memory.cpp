@@ -14,7 +14,7 @@ std::optional<KernelMemory> kernel_memory(pid_t pid) {
   const std::string line = read_file(fmt::format("/proc/{}/statm", pid)).value_or("");
   long resident = 0;
   long data = 0;
-  // size resident shared text lib data dt, in pages; all 0 of a process that has ended.
+  // size resident shared text lib data dt, in pages; all are 0 for a process that has ended.
   if (std::sscanf(line.c_str(), "%*d %ld %*d %*d %*d %ld", &resident, &data) != 2 || resident == 0) return {};
   const auto page = static_cast<std::int64_t>(sysconf(_SC_PAGESIZE));
   return KernelMemory{resident * page, data * page};

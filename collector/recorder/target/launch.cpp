@@ -14,7 +14,7 @@
 namespace dcmt::recorder {
 namespace {
 
-/// The value of a variable, empty where there is none.
+/// The value of a variable; empty if it is not set.
 using Variables = std::function<std::string(const char* name)>;
 
 std::int32_t number(std::string_view text) {
@@ -26,7 +26,7 @@ std::int32_t number(std::string_view text) {
 struct Launcher {
   const char* rank;
   const char* size;
-  std::initializer_list<const char*> names;  ///< the parts of the launch's name; the first must be set
+  std::initializer_list<const char*> names;  ///< parts of the launch's name; the first one must be set
   const char* restart;
 };
 

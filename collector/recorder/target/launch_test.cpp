@@ -31,10 +31,10 @@ void set(std::initializer_list<std::pair<const char*, const char*>> variables) {
 
 TEST_F(LaunchTest, NothingStartedUs) {
   EXPECT_TRUE(launch_of_environment().name.empty());
-  // Of a batch script, which is no step.
+  // A batch script is not a step.
   set({{"SLURM_PROCID", "0"}, {"SLURM_JOB_ID", "7"}});
   EXPECT_TRUE(launch_of_environment().name.empty());
-  // A rank alone says nothing of who gave it.
+  // A rank alone does not identify the launcher.
   set({{"RANK", "1"}, {"WORLD_SIZE", "2"}});
   EXPECT_TRUE(launch_of_environment().name.empty());
 }
@@ -62,7 +62,7 @@ TEST_F(LaunchTest, OfAnotherProcessByTheEnvironmentThatItWasStartedWith) {
            (std::array<const char*, 4>{"PMI_RANK=1", "PMI_SIZE=2", "EMPTY=", nullptr}).data());
     _exit(1);
   }
-  // Until it has become the other program.
+  // Wait until it has become the other program.
   Launch launch;
   for (int i = 0; i < 6'000 && launch.rank < 0; ++i) {
     launch = launch_of_process(child);

@@ -15,8 +15,8 @@ constexpr unsigned long kExiting = 0x4;  // PF_EXITING
 
 std::optional<ProcessEntry> read_process(std::int64_t pid) {
   const std::string line = read_file("/proc/" + std::to_string(pid) + "/stat").value_or("");
-  // The name in parentheses may hold anything; fields are counted from its end. State is the 3rd, the parent the 4th,
-  // flags of the kernel the 9th, the start time the 22nd.
+  // The name in parentheses may have any character, so count fields after its end. The state is field 3, the parent 4,
+  // the kernel's flags 9, the start time 22.
   const std::size_t name_begin = line.find('(');
   const std::size_t name_end = line.rfind(')');
   if (name_begin == std::string::npos || name_end == std::string::npos || name_end + 2 > line.size()) return {};
@@ -34,7 +34,7 @@ std::optional<ProcessEntry> read_process(std::int64_t pid) {
   return entry;
 }
 
-/// What the process calls itself in the innermost namespace: the last of its numbers.
+/// The process's pid in its innermost namespace: the last number.
 std::int64_t own_pid(pid_t pid) {
   std::istringstream file(read_file("/proc/" + std::to_string(pid) + "/status").value_or(""));
   for (std::string line; std::getline(file, line);) {

@@ -15,23 +15,23 @@ namespace dcmt::recorder {
 namespace {
 
 constexpr std::uint64_t kPage = 4096;
-constexpr std::uint64_t kArenaOfMalloc = std::uint64_t{64} << 20;  // glibc's; begins at a multiple
+constexpr std::uint64_t kArenaOfMalloc = std::uint64_t{64} << 20;  // of glibc; begins at a multiple of this
 constexpr std::uint64_t kArenaOfPython = std::uint64_t{1} << 20;
 constexpr std::uint64_t kPoolOfPython = 16 * 1024;
 constexpr std::uint64_t kClassesOfPython = 64;
-/// What follows a library in memory without a name is its variables that begin as 0; cuBLAS has 90 MiB of them.
+/// Unnamed memory after a library has its zero-initialised variables; cuBLAS has 90 MiB of them.
 constexpr std::uint64_t kLargestVariables = std::uint64_t{256} << 20;
 constexpr std::uint64_t kLargestGuard = std::uint64_t{64} << 10;
 constexpr std::uint64_t kLargestPiece = std::uint64_t{1} << 46;
-/// Of one reading of the classes: pieces beyond these count as other memory.
+/// Limit for one reading of the classes: chunks beyond it count as other memory.
 constexpr int kMostHeaders = 20'000;
 
 struct Mapping {
   std::uint64_t begin = 0, end = 0;
   bool is_executable = false, is_shared = false, is_reserved = false;
-  bool is_wiped_on_fork = false;  ///< as the agent's tables; next to nobody else asks for it
+  bool is_wiped_on_fork = false;  ///< like the agent's tables; hardly any other memory has this flag
   std::string_view path;
-  std::int64_t bytes = 0;  ///< in memory or in swap
+  std::int64_t bytes = 0;  ///< resident or swapped
 
   [[nodiscard]] std::uint64_t size() const { return end - begin; }
 };
@@ -43,7 +43,7 @@ std::int64_t kilobytes(std::string_view line) {
   return value * 1024;
 }
 
-/// "7f00-7f10 rw-s 00000000 00:01 12   /dev/shm/a": a mapping begins.
+/// "7f00-7f10 rw-s 00000000 00:01 12   /dev/shm/a": the first line of a mapping.
 bool begins_mapping(std::string_view line, Mapping& mapping) {
   const char* const end = line.data() + line.size();
   const auto from = std::from_chars(line.data(), end, mapping.begin, 16);
@@ -91,7 +91,7 @@ bool is_of_recorder(std::string_view path) {
          path.starts_with("/memfd:dc-memtrace");
 }
 
-/// Of a mapping that has a name.
+/// The class of a named mapping.
 MappingClass class_of_named(const Mapping& mapping, const std::set<std::string_view>& programs) {
   const std::string_view path = mapping.path;
   if (path == "[heap]") return MappingClass::kMalloc;
@@ -106,12 +106,12 @@ MappingClass class_of_named(const Mapping& mapping, const std::set<std::string_v
   return MappingClass::kFiles;
 }
 
-/// The parts of a mapping without a name, in bytes of the mapping.
+/// The parts of an unnamed mapping, in bytes.
 struct Parts {
   std::uint64_t malloc = 0, python = 0;
 };
 
-/// A pool of Python's allocator, by what it writes at its begin.
+/// True for a pool of Python's allocator, by its header.
 bool is_pool(std::uint64_t address, std::span<const std::uint64_t> words) {
   const std::uint64_t free_object = words[1];
   const std::uint64_t size_class = words[4] >> 32;
@@ -121,14 +121,14 @@ bool is_pool(std::uint64_t address, std::span<const std::uint64_t> words) {
          points_into_itself;
 }
 
-/// The length of a piece of malloc with pages of its own, by its second word; 0: it is none.
+/// The size of a chunk of malloc with its own pages, by its second word; 0: not such a chunk.
 std::uint64_t length_of_piece(std::uint64_t word) {
   const std::uint64_t length = word & ~std::uint64_t{7};
   return (word & 7) == 2 && length % kPage == 0 ? length : 0;
 }
 
-/// A mapping holds pieces of malloc that have pages of their own, each with its length before it, and arenas of
-/// Python's allocator. What is neither is stepped over, an arena at a time. @param from  where the first piece begins
+/// A mapping contains chunks of malloc with their own pages, each with its size before it, and arenas of Python's
+/// allocator. Other memory is skipped, an arena's size at a time. @param from  begin of the first chunk
 Parts parts_of(const Mapping& mapping, std::uint64_t from, PieceHeaders& headers, int& left) {
   Parts parts;
   parts.malloc = from - mapping.begin;
@@ -150,7 +150,7 @@ Parts parts_of(const Mapping& mapping, std::uint64_t from, PieceHeaders& headers
   return parts;
 }
 
-/// Bytes of blocks that lie in the mapping.
+/// Bytes of blocks in the mapping.
 std::int64_t bytes_in(const Mapping& mapping, std::span<const BlockPlace> blocks) {
   std::uint64_t bytes = 0;
   auto block = std::ranges::upper_bound(blocks, mapping.begin, {}, &BlockPlace::address);
@@ -217,15 +217,15 @@ class Classifier {
            mappings_[at + 1].end == end;
   }
 
-  /// It has a guard below it.
+  /// True if there is a guard below it.
   [[nodiscard]] bool is_stack(std::size_t at) const {
     if (at == 0) return false;
     const Mapping& below = mappings_[at - 1];
     return below.is_reserved && below.end == mappings_[at].begin && below.size() <= kLargestGuard;
   }
 
-  /// Where in a mapping the piece of malloc ends whose first page is the mapping before: a program has asked for huge
-  /// pages of the rest, as numpy does for large arrays.
+  /// The end, in a mapping, of the malloc chunk whose first page is the mapping before: the program has requested huge
+  /// pages for the rest of the chunk, as numpy does for large arrays.
   [[nodiscard]] std::uint64_t end_of_piece_before(std::size_t at) {
     const Mapping& mapping = mappings_[at];
     const std::uint64_t first_page = mapping.begin - kPage;
@@ -240,12 +240,13 @@ class Classifier {
     const Mapping& mapping = mappings_[at];
     const Parts parts = parts_of(mapping, end_of_piece_before(at), headers_, headers_left_);
     const std::int64_t torch = bytes_in(mapping, blocks_);
-    // Of which pages are in memory, the kernel says only how many.
+    // The kernel only reports how many pages are resident, not which.
     const double used =
         static_cast<double>(mapping.bytes) / static_cast<double>(std::max<std::uint64_t>(1, mapping.size()));
     auto malloc = static_cast<std::int64_t>(static_cast<double>(parts.malloc) * used);
     const auto python = static_cast<std::int64_t>(static_cast<double>(parts.python) * used);
-    // A block of torch's allocator that has a mapping to itself is one of malloc's pieces, whatever its begin says.
+    // A block of torch's allocator with a mapping of its own is a chunk of malloc, even if its header does not show
+    // that.
     malloc = std::min(std::max(malloc, torch), mapping.bytes - python);
     if (malloc > 0) add(MappingClass::kMalloc, mapping, malloc, torch);
     if (python > 0) add(MappingClass::kPython, mapping, python, 0);
@@ -259,7 +260,7 @@ class Classifier {
     sum.torch += std::min(torch, bytes);
     sum.size += static_cast<std::int64_t>(mapping.size());
     ++sum.mappings;
-    // "[heap]" and "/dev/zero" are no files.
+    // "[heap]" and "/dev/zero" are not files.
     const bool has_file = mapping.path.starts_with('/') && !mapping.path.starts_with("/dev/zero");
     if (!has_file || bytes < sum.largest_bytes) return;
     sum.largest = mapping.path;
@@ -269,7 +270,7 @@ class Classifier {
   std::span<const Mapping> mappings_;
   std::span<const BlockPlace> blocks_;
   PieceHeaders& headers_;
-  std::set<std::string_view> programs_;  ///< files that are executed
+  std::set<std::string_view> programs_;  ///< executed files
   ClassesOfMemory classes_;
   int headers_left_ = kMostHeaders;
 };

@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::int64_t kMiB = std::int64_t{1} << 20;
 
-/// Words of a process by their addresses; the rest reads as 0.
+/// Words of a process by address; all others read as 0.
 class FakeHeaders final : public PieceHeaders {
  public:
   std::map<std::uint64_t, std::vector<std::uint64_t>> words;
@@ -89,7 +89,7 @@ TEST(ResidentMemory, TablesOfTheAgentAreThisTools) {
 TEST(ResidentMemory, PiecesOfMallocAndArenasOfPythonAreRecognizedByWhatTheyBeginWith) {
   const std::string smaps = mapping("10000000-10400000", "rw-p", "", 4096);
   FakeHeaders headers;
-  headers.words[0x10000000] = {0, 0x100000 | 2};  // a piece of 1 MiB
+  headers.words[0x10000000] = {0, 0x100000 | 2};  // a chunk of 1 MiB
   headers.words[0x10100000] = {7, 0x10100400, 0, 0, std::uint64_t{5} << 32, (std::uint64_t{16000} << 32) | 480};
   const ClassesOfMemory classes = parse_smaps(smaps, {}, headers);
   EXPECT_EQ(of(classes, MappingClass::kMalloc).bytes, kMiB);

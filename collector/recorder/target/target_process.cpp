@@ -32,7 +32,7 @@ constexpr std::size_t kBeginning = 4096;
 
 std::string proc(pid_t pid, const char* name) { return fmt::format("/proc/{}/{}", pid, name); }
 
-/// State, parent and flags, the third, fourth and ninth field.
+/// Reads state, parent and flags: fields 3, 4 and 9.
 void read_stat(TargetProcess& target) {
   const std::string line = read_file(proc(target.pid, "stat")).value_or("");
   const std::size_t name_end = line.rfind(')');
@@ -70,7 +70,7 @@ bool has_standby_thread(pid_t pid) {
   return false;
 }
 
-/// Those of this user, or all for root, by pid.
+/// Matching processes of this user, or of all users for root, sorted by pid.
 std::vector<TargetProcess> all_where(const std::function<bool(pid_t)>& wanted) {
   std::vector<TargetProcess> found;
   for (const ProcessEntry& entry : all_processes()) {

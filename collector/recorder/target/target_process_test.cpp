@@ -28,7 +28,7 @@ class Child {
   }
   [[nodiscard]] pid_t pid() const { return pid_; }
 
-  /// Waits until its state is that one.
+  /// Waits until it is in this state.
   [[nodiscard]] TargetProcess in(char state) const {
     TargetProcess target;
     for (int i = 0; i < 30'000 && target.state != state; ++i) {
@@ -67,7 +67,7 @@ TEST(TargetProcess, WhatItsFileIs) {
   EXPECT_EQ(executable_of(elf(ELFCLASS32, EM_386, {}).substr(0, 52)), Executable::kOtherArchitecture);
   EXPECT_EQ(executable_of(""), Executable::kUnreadable);
   EXPECT_EQ(executable_of("#!/bin/sh\n" + std::string(100, ' ')), Executable::kUnreadable);
-  // Its headers are elsewhere.
+  // Its headers are elsewhere in the file.
   EXPECT_EQ(executable_of(elf(ELFCLASS64, EM_X86_64, {PT_LOAD, PT_LOAD}).substr(0, 130)), Executable::kUnreadable);
 }
 
@@ -105,7 +105,7 @@ TEST(TargetProcess, OneThatIsStopped) {
 TEST(TargetProcess, OneThatIsTraced) {
   const Child child;
   ASSERT_EQ(ptrace(PTRACE_SEIZE, child.pid(), nullptr, nullptr), 0);
-  EXPECT_FALSE(obstacle_of(child.in('S')));  // it goes on
+  EXPECT_FALSE(obstacle_of(child.in('S')));  // it runs again
   ptrace(PTRACE_INTERRUPT, child.pid(), nullptr, nullptr);
   waitpid(child.pid(), nullptr, __WALL);
   const auto obstacle = obstacle_of(child.in('t'));

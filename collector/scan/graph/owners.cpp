@@ -84,9 +84,7 @@ void Owners::follow(NodeIndex node, Search& search) {
   for (std::uint32_t i = first_[node]; i < first_[node + 1]; ++i) {
     const EdgeIndex number = incoming_[i];
     const GraphEdge& edge = graph_.edges()[number];
-    if (edge.source == kRootNode && graph_.root(edge.index).name.empty())
-      continue;  // an object that is alive, without
-                 // a name
+    if (edge.source == kRootNode && graph_.root(edge.index).name.empty()) continue;  // alive, without a name
     const GraphNode& source = graph_.nodes()[edge.source];
     const bool own_object = edge.label == Label::kName && edge.index == as_tensor_;
     Role& role = search.tensors[tensor].role;

@@ -98,9 +98,7 @@ Expected<CoreFile> CoreFile::open(const std::string& path) {
   }
   std::ranges::sort(found, {}, [](const auto& each) { return each.first.begin; });
   for (auto& [region, stored] : found) {
-    if (!core.regions_.empty() && region.begin < core.regions_.back().end)
-      continue;  // two regions overlap, which no
-                 // process has
+    if (!core.regions_.empty() && region.begin < core.regions_.back().end) continue;  // overlapping: damaged
     const auto file = std::ranges::find_if(
         files, [&](const MappedFile& each) { return each.begin <= region.begin && region.begin < each.end; });
     if (file != files.end()) {
