@@ -1,4 +1,4 @@
-// Every command of the viewer, once: menus, the palette, the keys and their help come from this table.
+// The table of all commands of the viewer: the source of menus, the palette, the keys and their help.
 #pragma once
 
 #include <QString>
@@ -12,20 +12,20 @@ class MainWindow;
 struct Command {
   const char* menu;  ///< "View"
   const char* text;
-  const char* keys;  ///< apart by a blank, as QKeySequence reads them; the first one is shown
+  const char* keys;  ///< separated by blanks, as QKeySequence reads them; the first one is shown
   void (MainWindow::*run)();
 };
 
 [[nodiscard]] std::span<const Command> commands();
 
-/// What the mouse does, for the help.
+/// An action of the mouse, for the help.
 struct Gesture {
   const char* what;
   const char* does;
 };
 [[nodiscard]] std::span<const Gesture> gestures();
 
-/// A page of all keys, as plain text.
+/// A page with all keys, as plain text.
 [[nodiscard]] QString keys_text();
 
 }  // namespace dcmt::gui

@@ -32,7 +32,7 @@ QJsonArray point(const QWidget& widget, const QPoint& at) {
   return {global.x(), global.y()};
 }
 
-/// A box of a picture in pixels of the display.
+/// The middle of a box of a picture, in pixels of the display.
 QJsonArray middle(const QWidget& widget, const scene::Box& box) {
   const double ratio = widget.devicePixelRatioF();
   return point(widget, {static_cast<int>((box.x + box.width / 2.0) / ratio),

@@ -1,5 +1,5 @@
-// What the window shows and where it can be clicked, as one JSON line whenever that changes: for tests with a real
-// display, which act as a person would and see what came of it.
+// Writes what the window shows and where it can be clicked, as one JSON line per change. For tests with a real display,
+// which act like a user and check the result.
 #pragma once
 
 #include <QByteArray>
@@ -12,9 +12,9 @@ class MainWindow;
 
 class EventLog {
  public:
-  /// @param window  outlives this
+  /// @param window  must outlive this object
   explicit EventLog(MainWindow& window) : window_(window) {}
-  /// False: the file cannot be written.
+  /// False if the file cannot be written.
   bool open(const QString& path);
 
  private:

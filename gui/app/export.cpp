@@ -20,7 +20,7 @@ namespace {
 
 QJsonArray json_of(const scene::Box& box) { return {box.x, box.y, box.width, box.height}; }
 
-/// Of the values below 2^53, which all bytes are, none is rounded.
+/// All bytes are below 2^53, so no value is rounded.
 QJsonValue number(std::int64_t value) { return static_cast<double>(value); }
 
 QJsonArray json_of(const TableModel& model) {

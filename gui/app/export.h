@@ -1,4 +1,4 @@
-// What the window shows, into files: a picture, and facts that a test compares.
+// Writes what the window shows to files: a picture, and facts for tests.
 #pragma once
 
 #include <QString>
@@ -7,11 +7,11 @@ namespace dcmt::gui {
 
 class MainWindow;
 
-/// PNG. False: it cannot be written.
+/// Writes a PNG. False if it cannot be written.
 bool write_picture(MainWindow& window, const QString& path);
 
-/// JSON: of the timeline every text with its box, the bars, the columns of the curve with their exact bytes; of every
-/// panel its rows. False: it cannot be written.
+/// Writes JSON. For the timeline: every text with its box, the bars, and the columns of the curve with exact bytes; for
+/// every panel: its rows. False if it cannot be written.
 bool write_facts(MainWindow& window, const QString& path);
 
 }  // namespace dcmt::gui

@@ -1,4 +1,4 @@
-// dc-memtrace-view: the window, or with --picture and --facts what it would show.
+// dc-memtrace-view: opens the window, or with --picture and --facts writes what it would show.
 #include <QApplication>
 #include <QCommandLineParser>
 #include <QFontInfo>
@@ -39,7 +39,7 @@ int say(const QString& why, int exit_code) {
   return exit_code;
 }
 
-/// 0, or the exit code of what is wrong.
+/// 0, or the exit code for invalid options.
 int read_options(const QStringList& words, Options& options) {
   QCommandLineParser parser;
   parser.setApplicationDescription(
@@ -134,7 +134,7 @@ void set_theme(const QString& theme) {
   QApplication::setPalette(palette);
 }
 
-/// Remarks of Qt about the desktop are not about the trace. Where it cannot go on it would abort: it ends in order.
+/// Qt's messages about the desktop are not about the trace. Instead of aborting after a fatal one, the program exits.
 void say_what_is_wrong(QtMsgType type, const QMessageLogContext& /*where*/, const QString& text) {
   if (type == QtFatalMsg) {
     std::fputs(
@@ -146,7 +146,7 @@ void say_what_is_wrong(QtMsgType type, const QMessageLogContext& /*where*/, cons
   if (type == QtCriticalMsg) say(text, kBadInput);
 }
 
-/// What was asked for, once the trace is there: 0, or an exit code.
+/// Writes the requested files after the trace was opened: 0, or an exit code.
 int write_files(MainWindow& window, const Options& options) {
   if (options.link) {
     if (const QString why = window.show_link(*options.link); !why.isEmpty()) return say(why, kUsage);
@@ -203,7 +203,7 @@ int run(QApplication& app, const Options& options) {
   }
   EventLog log(window);
   if (!options.log.isEmpty() && !log.open(options.log)) return say(options.log + ": cannot be written.", kBadInput);
-  // What does not fit into the screen would hide the line below.
+  // A window that does not fit onto the screen would hide its last line.
   const QSize room = window.screen()->availableSize() - QSize(16, 48);
   if (!options.headless() && (window.width() > room.width() || window.height() > room.height()))
     window.setWindowState(window.windowState() | Qt::WindowMaximized);
@@ -237,7 +237,7 @@ int main(int argc, char** argv) {
     QCoreApplication::setApplicationName(QStringLiteral("dc-memtrace-view"));
     QCoreApplication::setApplicationVersion(QStringLiteral(DCMT_VERSION));
     Options options;
-    {  // what is asked for is read before there is a display, which files and help do not need
+    {  // options are read before a display is opened: files and the help need none
       const QCoreApplication words(argc, argv);
       if (const int wrong = read_options(QCoreApplication::arguments(), options); wrong != 0) return wrong;
     }
@@ -245,7 +245,7 @@ int main(int argc, char** argv) {
     QApplication app(argc, argv);
     QApplication::setDesktopFileName(QStringLiteral("dc-memtrace-view"));
     return run(app, options);
-  } catch (const std::exception&) {  // only running out of memory gets here
+  } catch (const std::exception&) {  // only running out of memory leads here
     std::fprintf(stderr, "dc-memtrace-view: there is not enough memory for this.\n");
     return kBadInput;
   }

@@ -107,7 +107,7 @@ MainWindow::MainWindow(QWidget* parent)
 
 MainWindow::~MainWindow() {
   more_->stop();
-  // What becomes visible of what is left is no matter of a window that goes.
+  // The window is closing: it must not react when the remaining docks become visible.
   for (QDockWidget* dock : findChildren<QDockWidget*>()) dock->disconnect(this);
 }
 
@@ -167,7 +167,7 @@ void MainWindow::put_in(const SessionPointer& session) {
 void MainWindow::show_session(const SessionPointer& session) {
   progress_->setVisible(false);
   cancel_->setVisible(false);
-  timeline_->show_device(nullptr);  // before what it shows goes
+  timeline_->show_device(nullptr);  // before the device is deleted
   put_in(session);
   show_device(0);
   show_facts_of_run();
@@ -216,7 +216,7 @@ void MainWindow::put_device(int index, bool follow) {
   show_grouping();
   selection_.select_point(device()->document().curve->peak_at());
   if (findings_.rowCount() > 0) {
-    finding_table_->setCurrentIndex(findings_.index(0, 0));  // the worst one
+    finding_table_->setCurrentIndex(findings_.index(0, 0));  // the most important one
   } else {
     show_selected();
   }
@@ -225,7 +225,7 @@ void MainWindow::put_device(int index, bool follow) {
 void MainWindow::show_grouping() {
   if (device() == nullptr) return;
   const analyzer::GroupBy by = area_groupings()[static_cast<std::size_t>(std::max(0, groupings_->currentIndex()))].by;
-  // Not while a thread reads the groups: they are put in when it is through.
+  // Not while a thread reads the groups: they are set when it is done.
   if (by != device()->stacked_by() && !address_work_.busy()) device()->stack_by(by);
   static_cast<Legend*>(legend_)->show_groups(device()->document().groups, device()->document().without != nullptr,
                                              !device()->document().reserved.empty());
@@ -257,7 +257,7 @@ void MainWindow::show_selected() {
       facts.insert(facts.end(), more.begin(), more.end());
     }
     if (facts.empty()) facts = words::facts(device()->peak(), session_->report);
-    // Of a finding as a whole, the story of one of its storages is an example.
+    // For a whole finding, the story of one of its storages is an example.
     if (const auto of = device()->lifetimes_of(selection_.finding()); !lifetime && !of.empty()) {
       const StorageId storage = device()->block_of(of.front()).storage;
       if (const auto view = model::storage_view(session_->path, session_->analysis, storage); view.ok()) {

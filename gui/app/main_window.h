@@ -1,4 +1,4 @@
-// The window: the timeline with its panels, and the commands that connect them.
+// The main window: the timeline, its panels, and the commands that connect them.
 #pragma once
 
 #include <QElapsedTimer>
@@ -39,34 +39,34 @@ class MainWindow : public QMainWindow {
   explicit MainWindow(QWidget* parent = nullptr);
   ~MainWindow() override;
 
-  /// A trace, a memory snapshot of torch, or a folder of traces; of a folder the first is shown, and all of them beside
-  /// each other. What is open stays until the new one is there.
+  /// Opens a trace, a memory snapshot of torch, or a folder of traces. Of a folder, the first trace is shown, and all
+  /// of them in a comparison. The current trace stays until the new one is loaded.
   void open(const QString& path);
-  /// Another trace, or a run's folder, beside the one that is open. Empty: it is being read; else why not.
+  /// Opens another trace, or a run's folder, for a comparison. Returns an error; empty: it is being loaded.
   QString compare_with(const QString& path);
-  /// A point as `show live --at` has it: "peak", "exit", "step:7", "mark:NAME", a sequence number. Empty: it is there
-  /// now; else why not.
+  /// Shows a point in the form of `show live --at`: "peak", "exit", "step:7", "mark:NAME", a sequence number. Returns
+  /// an error; empty: it is shown.
   QString show_point(const QString& at);
-  /// "finding:1" or "storage:417". Empty: it is selected now; else why not.
+  /// Selects "finding:1" or "storage:417". Returns an error; empty: it is selected.
   QString select(const QString& what);
 
-  /// Selects the first bar with that text in its operator or site, or the storage of that number. Empty: there is one;
-  /// else why not.
+  /// Selects the first bar with that text in its operator or site, or the storage of that number. Returns an error;
+  /// empty: there is one.
   QString find_text(const QString& text);
-  /// To what is seen now; it opens the same view, wherever the trace lies at that path.
+  /// A link to the current view. It opens the same view wherever the trace exists at that path.
   [[nodiscard]] Link link() const;
-  /// What a link says, of the trace that is open. Empty: it is so now; else why not.
+  /// Shows the view of a link to the open trace. Returns an error; empty: it is shown.
   QString show_link(const Link& link);
-  /// The window's place, its panels and the files opened last are kept from one start to the next.
+  /// Stores the window's position, its panels and the recent files for the next start.
   void keep_state();
-  /// "holders": the begin of a panel's name. Empty: it is seen now; else why not.
+  /// Shows the panel whose name begins with "holders" or the like. Returns an error; empty: it is shown.
   QString show_panel(const QString& name);
-  /// "site": of the area and of the live set. Empty: it is so now; else why not.
+  /// Groups the area and the live set, by "site" or the like. Returns an error; empty: they are grouped.
   QString group_by(const QString& name);
-  /// "address" or "kind": how the lifetimes are arranged. Waits until the addresses are read. Empty: it is so now; else
-  /// why not.
+  /// Arranges the lifetimes by "address" or "kind". Waits until the addresses are loaded. Returns an error; empty: they
+  /// are arranged.
   QString arrange(const QString& name);
-  /// The same reading, and of what arranging needs only if `arrange`. Empty: they are there; else why not.
+  /// Loads the addresses, and with `arrange` also what arranging needs. Returns an error; empty: they are loaded.
   QString read_addresses_now(bool arrange);
 
   [[nodiscard]] const SessionPointer& session() const { return session_; }
@@ -80,7 +80,7 @@ class MainWindow : public QMainWindow {
   [[nodiscard]] const load::Comparison* comparison() const { return comparison_.get(); }
   [[nodiscard]] MorePanels& more() { return *more_; }
   [[nodiscard]] Follower& follower() { return follower_; }
-  /// Milliseconds after the window was made: something of a trace was seen, all of it was there. -1: not yet.
+  /// Milliseconds from the window's creation until a part of a trace was visible, and all of it. -1: not yet.
   [[nodiscard]] std::pair<qint64, qint64> timing() const { return {first_paint_ms_, complete_ms_}; }
 
   // The commands (commands.cpp).
@@ -145,7 +145,7 @@ class MainWindow : public QMainWindow {
   void opened();
   void failed(const QString& why, int exit_code);
   void what_if_shown();
-  /// Everything that was asked for is shown: the trace, its ranks, the comparison.
+  /// Everything requested is shown: the trace, its ranks, the comparison.
   void settled();
 
  protected:
@@ -164,7 +164,7 @@ class MainWindow : public QMainWindow {
   void put_in(const SessionPointer& session);
   void show_facts_of_run();
   void read_ranks();
-  /// In the background; then the lifetimes are arranged by them, if so.
+  /// Loads addresses in the background. With `arrange`, the lifetimes are arranged by them then.
   void read_addresses(bool arrange);
   void put_addresses(const Expected<std::shared_ptr<load::ByAddress>>& read);
   void put_arrangement(load::Arrangement arrangement);
@@ -172,7 +172,7 @@ class MainWindow : public QMainWindow {
   void mark_point_of_ranks();
   void settle();
   void note_recent();
-  /// The point at which the step that is the n-th to end has its peak.
+  /// Shows the peak of the n-th step that ended.
   void show_step(std::size_t index);
   void show_device(int index);
   void put_device(int index, bool follow);
@@ -184,7 +184,7 @@ class MainWindow : public QMainWindow {
   void step_finding(int by);
   void step_match(int by);
   void raise_dock(QDockWidget* panel);
-  /// Pictures need more than there is for a few rows.
+  /// Enlarges a panel with a picture, which needs more space than a few rows.
   void give_room(QDockWidget* panel);
   void raise_panel(QDockWidget* panel, QWidget* focus);
   void raise_more(const QString& title);
@@ -198,14 +198,14 @@ class MainWindow : public QMainWindow {
   std::size_t device_ = 0;
   std::vector<scene::LifetimeId> matches_;
   std::size_t match_ = 0;
-  std::string path_;  ///< what was opened last
+  std::string path_;  ///< the path that was opened last
   bool keeps_state_ = false;
   std::string file_;       ///< of the session
-  load::FileStamp stamp_;  ///< of what is being opened, from before it is read
+  load::FileStamp stamp_;  ///< of the file that is being opened, from before it is read
   QElapsedTimer reading_;
   std::shared_ptr<const load::Ranks> ranks_;
   std::shared_ptr<const load::Comparison> comparison_;
-  std::vector<std::string> rank_files_;  ///< that `ranks_` is of, or is being read of
+  std::vector<std::string> rank_files_;  ///< files of `ranks_`, or of the ranks that are being loaded
   Opener opener_;
   Background rank_work_, compare_work_, follow_work_, address_work_;
   bool arrange_when_read_ = false;
@@ -228,7 +228,7 @@ class MainWindow : public QMainWindow {
   QToolButton* cancel_ = nullptr;
 };
 
-/// By what the area can be stacked: what does not change while a block lives.
+/// The groupings of the area: those that stay the same while a block lives.
 [[nodiscard]] const std::vector<analyzer::GroupName>& area_groupings();
 
 }  // namespace dcmt::gui

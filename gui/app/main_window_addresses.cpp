@@ -1,4 +1,4 @@
-// Where the blocks lay: read when it is asked for, for the map of addresses and lifetimes arranged by them.
+// Addresses of blocks. They are loaded on demand, for the address map and for lifetimes arranged by address.
 #include <QLabel>
 
 #include "gui/app/main_window.h"
@@ -28,7 +28,7 @@ void MainWindow::put_addresses(const Expected<std::shared_ptr<load::ByAddress>>&
   if (!read.ok()) {
     status_->setText(QString::fromStdString(read.error().message));
     more_->addresses_read(status_->text());
-    show_grouping();  // may have waited
+    show_grouping();  // the new grouping may have waited
     return;
   }
   device()->set_by_address(*read);
@@ -39,7 +39,7 @@ void MainWindow::put_addresses(const Expected<std::shared_ptr<load::ByAddress>>&
   if ((*read)->lanes) {
     put_arrangement(load::Arrangement::kAddress);
   } else {
-    read_addresses(true);  // it was asked for while a reading without lanes went on
+    read_addresses(true);  // requested while a load without lanes was running
   }
 }
 

@@ -1,4 +1,4 @@
-// The commands of the window, which the table (commands.cpp) has with their keys.
+// The window's commands. The table (commands.cpp) lists them with their keys.
 #include <QApplication>
 #include <QClipboard>
 #include <QComboBox>
@@ -272,7 +272,7 @@ void MainWindow::next_pane() {
   }
   for (std::size_t i = 1; i <= panes.size(); ++i) {
     QWidget* next = panes[(at + i) % panes.size()];
-    if (next->visibleRegion().isEmpty()) continue;  // behind another tab
+    if (next->visibleRegion().isEmpty()) continue;  // it is behind another tab
     next->setFocus(Qt::ShortcutFocusReason);
     return;
   }

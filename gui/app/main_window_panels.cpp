@@ -1,4 +1,4 @@
-// How the window is put together: its panels, its tool bar, its menus.
+// Builds the window: its panels, its tool bar, its menus.
 #include <QAction>
 #include <QComboBox>
 #include <QDockWidget>
@@ -147,7 +147,7 @@ void MainWindow::make_panels() {
   statusBar()->addPermanentWidget(cancel_);
 }
 
-/// They are seen once there is something in them.
+/// These panels are shown when they have contents.
 void MainWindow::add_strip_panels() {
   rank_panel_ = new StripPanel(tr("Curves of the ranks"),
                                {{tr("What differs"), &rank_differences_}, {tr("Ranks"), &ranks_table_}}, this);
@@ -183,7 +183,7 @@ void MainWindow::add_strip_panels() {
   connect(more_, &MorePanels::sequence_picked, this, [this](qint64 seq) {
     if (device() != nullptr) selection_.select_point(device()->unit_of(Sequence(seq)));
   });
-  // A click on the tab is like the key.
+  // A click on a tab has the same effect as the key.
   for (QDockWidget* dock : findChildren<QDockWidget*>()) {
     connect(dock, &QDockWidget::visibilityChanged, this, [this, dock](bool seen) {
       if (seen && session_) give_room(dock);

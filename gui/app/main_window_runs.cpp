@@ -1,4 +1,4 @@
-// What the window shows of more than one reading: the ranks of a run, a comparison, a trace that grows.
+// More than one trace in the window: the ranks of a run, a comparison, a trace that grows.
 #include <QComboBox>
 #include <QDockWidget>
 #include <QLabel>
@@ -132,7 +132,7 @@ void MainWindow::read_again() {
 }
 
 void MainWindow::follow_session(const SessionPointer& session) {
-  // What is kept is named by what both readings have: sequence numbers, storages, numbers of findings.
+  // State is kept by values that both loads have: sequence numbers, storages, numbers of findings.
   const load::DeviceTimeline* before = device();
   const std::string name(before != nullptr ? before->name() : "");
   const bool at_peak = selection_.point() == before->document().curve->peak_at();
@@ -141,7 +141,7 @@ void MainWindow::follow_session(const SessionPointer& session) {
       selection_.lifetime() ? std::optional(before->block_of(*selection_.lifetime()).storage) : std::nullopt;
 
   const bool by_address = before != nullptr && before->arrangement() == load::Arrangement::kAddress;
-  const SessionPointer old = session_;  // until the timeline shows the new one
+  const SessionPointer old = session_;  // until the timeline shows the new session
   put_in(session);
   const auto same = std::ranges::find_if(session_->devices, [&](const auto& each) { return each->name() == name; });
   put_device(same != session_->devices.end() ? static_cast<int>(same - session_->devices.begin()) : 0, true);

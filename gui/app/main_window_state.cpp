@@ -1,4 +1,4 @@
-// What of a view outlives it: links, the files opened last, the window's place and panels.
+// State that outlives a view: links, recent files, the window's position and panels.
 #include <QApplication>
 #include <QClipboard>
 #include <QCloseEvent>
@@ -20,7 +20,7 @@ constexpr int kMostRecent = 12;
 const QString kRecent = QStringLiteral("recent");
 const QString kGeometry = QStringLiteral("geometry");
 const QString kPanels = QStringLiteral("panels");
-/// Changes when panels come or go: what another build kept is left then.
+/// Changes whenever panels are added or removed: the stored state of another version is ignored.
 constexpr int kPanelsVersion = 3;
 
 QSettings settings() { return QSettings(QStringLiteral("dc-memtrace"), QStringLiteral("view")); }
@@ -91,7 +91,7 @@ void MainWindow::keep_state() {
   const QSettings kept = settings();
   restoreGeometry(kept.value(kGeometry).toByteArray());
   restoreState(kept.value(kPanels).toByteArray(), kPanelsVersion);
-  // What these are of is not open yet.
+  // The traces of these panels are not open yet.
   ranks_dock_->hide();
   compare_dock_->hide();
 }

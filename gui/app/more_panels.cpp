@@ -96,7 +96,7 @@ MorePanels::MorePanels(QMainWindow& window, QDockWidget* left, QDockWidget* righ
           });
   add_table(kSaved, tr("Saved for backward"), saved_,
             tr("Nothing was saved for a backward at the point of the live set, or no reading of the memory found it."));
-  dock_of_[kSaved]->setWindowTitle(tr("Saved"));  // as a tab is named
+  dock_of_[kSaved]->setWindowTitle(tr("Saved"));  // the name of its tab
   QWidget* addresses = address_box();
   dock_of_[kAddresses] = add(tr("Addresses"), addresses, addresses_, right);
   auto* run = new TableView(run_, tr("Run"), &window);
@@ -212,7 +212,7 @@ void MorePanels::show(Shown shown) {
   const bool other_selection = other_trace || shown.asked != shown_.asked || shown.storage != shown_.storage;
   const bool other_point = other_trace || shown.point != shown_.point;
   const bool other_device = shown.device != shown_.device;
-  if (other_device) addresses_->show_stretches(nullptr, {});  // before what it shows goes
+  if (other_device) addresses_->show_stretches(nullptr, {});  // before the device is deleted
   shown_ = std::move(shown);
   if (other_selection) filled_[kHolders] = filled_[kChart] = false;
   if (other_point) filled_[kSaved] = false;
@@ -229,7 +229,7 @@ void MorePanels::show(Shown shown) {
 void MorePanels::mark_point() { chart_->set_point(static_cast<double>(shown_.point_ns - chart_begin_ns_)); }
 
 void MorePanels::fill_if_seen(Part part) {
-  // A dock behind another tab is "visible", too, but no part of it.
+  // A dock behind another tab counts as visible, but no part of it is.
   if (dock_of_[part] != nullptr && !dock_of_[part]->visibleRegion().isEmpty()) fill(part);
 }
 

@@ -1,5 +1,5 @@
-// Panels that are asked for: holders, releases, survivors, what autograd saved, the run, questions in SQL. Each is
-// filled when it is seen, with what is selected then.
+// Panels on demand: holders, releases, survivors, what autograd saved, the run, SQL queries. Each is filled when it is
+// shown, according to the current selection.
 #pragma once
 
 #include <QDockWidget>
@@ -26,39 +26,39 @@ class HolderGraph;
 class StoryView;
 class TableView;
 
-/// What the window shows.
+/// The state of the window that the panels depend on.
 struct Shown {
   SessionPointer session;
-  std::string file;                              ///< that the session was read from
-  std::string asked;                             ///< "finding:1", "storage:7"; empty: nothing is selected
-  std::string point;                             ///< of the live set
-  StorageId storage;                             ///< that is selected, or an example of the finding that is; zero: none
-  std::int64_t point_ns = 0;                     ///< the same point after the start of the trace
+  std::string file;                              ///< the file of the session
+  std::string asked;                             ///< the selection, "finding:1", "storage:7"; empty: nothing
+  std::string point;                             ///< the point of the live set
+  StorageId storage;                             ///< the selected one, or an example of the selected finding; zero: no
+  std::int64_t point_ns = 0;                     ///< the time of `point` after the start of the trace
   const load::DeviceTimeline* device = nullptr;  ///< of the session
-  std::optional<scene::Unit> unit;               ///< the same point
-  std::optional<scene::LifetimeId> lifetime;     ///< that is selected
+  std::optional<scene::Unit> unit;               ///< the unit of `point`
+  std::optional<scene::LifetimeId> lifetime;     ///< the selected one
 };
 
 class MorePanels : public QObject {
   Q_OBJECT
 
  public:
-  /// @param left, right  panels that these become tabs of
+  /// @param left, right  panels to which these are added as tabs
   MorePanels(QMainWindow& window, QDockWidget* left, QDockWidget* right);
 
   void show(Shown shown);
-  /// The window goes: what becomes visible of what is left is filled no more.
+  /// To be called when the window closes: panels that become visible are not filled any more.
   void stop() { shown_ = {}; }
-  /// Also those that are not seen.
+  /// Also fills panels that are hidden.
   void fill_all();
-  /// They are there now, or why not.
+  /// Addresses were loaded, or could not be for this reason.
   void addresses_read(const QString& why_not);
-  /// One statement, as typed into the box. Its answer comes later: `answered`.
+  /// Runs one statement, as typed into the box. The result comes later: `answered`.
   void ask(const QString& sql);
 
   [[nodiscard]] std::vector<std::pair<QString, const TableModel*>> tables() const;
   [[nodiscard]] const std::vector<std::pair<QDockWidget*, QWidget*>>& docks() const { return docks_; }
-  /// With the widget that has the focus; nullptr: there is none of that name.
+  /// The dock with that title, and its widget for the focus; nullptr if there is none.
   [[nodiscard]] std::pair<QDockWidget*, QWidget*> dock(const QString& title) const;
   [[nodiscard]] HolderGraph& graph() { return *graph_; }
   [[nodiscard]] StoryView& chart() { return *chart_; }
@@ -69,7 +69,7 @@ class MorePanels : public QObject {
   void storage_picked(qint64 storage);
   void sequence_picked(qint64 seq);
   void lifetime_picked(dcmt::gui::scene::LifetimeId lifetime);
-  /// Somebody sees the map of addresses, and they are not read.
+  /// The address map is visible, and the addresses are not loaded.
   void addresses_wanted();
   void answered(const QString& line);
 

@@ -40,14 +40,14 @@ OwnKeys::OwnKeys(QWidget& window, QWidget& timeline) : QObject(&window), window_
 
 bool OwnKeys::eventFilter(QObject* target, QEvent* event) {
   if (event->type() != QEvent::ShortcutOverride || target == &timeline_) return false;
-  // Those around the pane with the focus are asked after it.
+  // Widgets around the pane with the focus are asked after it.
   const QWidget* widget = QApplication::focusWidget();
   if (widget != target || widget == nullptr || widget->window() != &window_) return false;
   const auto* key = static_cast<const QKeyEvent*>(event);
   if ((key->modifiers() & (Qt::ControlModifier | Qt::AltModifier | Qt::MetaModifier)) != 0) return false;
   const bool letter = !key->text().isEmpty() && key->text().front().isPrint();
   if (!moves(key->key()) && !(letter && takes_letters(widget))) return false;
-  event->accept();  // comes as a key to the widget, not as a shortcut
+  event->accept();  // delivers it as a key to the widget, not as a shortcut
   return true;
 }
 

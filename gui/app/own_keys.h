@@ -1,6 +1,6 @@
-// Whose a key is, when commands have letters and arrows for keys in the whole window: the pane's with the focus, where
-// it needs it. Boxes in which one types or chooses keep all letters; any pane but the timeline keeps its arrows and the
-// like.
+// Decides who gets a key, because commands use letters and arrows in the whole window: the pane with the focus gets the
+// keys that it needs. Input fields and lists keep all letters. All panes except the timeline keep arrows and similar
+// keys.
 #pragma once
 
 #include <QObject>
@@ -13,7 +13,7 @@ class OwnKeys : public QObject {
   Q_OBJECT
 
  public:
-  /// @param timeline  the one pane to which commands come first
+  /// @param timeline  the only pane in which commands come first
   OwnKeys(QWidget& window, QWidget& timeline);
 
   bool eventFilter(QObject* target, QEvent* event) override;

@@ -1,4 +1,4 @@
-// Keys and the pointer, and that what they lead to can be read.
+// Tests keys and the pointer, and that their effects can be observed.
 #include <gtest/gtest.h>
 
 #include <QApplication>
@@ -21,7 +21,7 @@ namespace {
 using testing::kPatienceMs;
 using testing::ViewTest;
 
-/// Each command by each of its keys; a dialog that opens is closed.
+/// Runs each command by each of its keys, and closes any dialog.
 TEST_F(ViewTest, EveryCommandHasKeysThatRunIt) {
   open(path_);
   QTimer closer;
@@ -190,7 +190,7 @@ TEST_F(ViewTest, LifetimesAreArrangedByAddress) {
   ASSERT_TRUE(QTest::qWaitFor([&] { return device.arrangement() == load::Arrangement::kAddress; }, kPatienceMs));
   const load::ByAddress& places = *device.addresses();
   EXPECT_EQ(device.document().bands.size(), places.stretches.size());
-  // The same bars, and those of findings still have their color.
+  // The same bars, and those of findings keep their color.
   bool seen = false;
   for (const scene::BarOf& bar : window_.timeline().facts().bars) {
     seen |= bar.lifetime == selected;
@@ -200,13 +200,13 @@ TEST_F(ViewTest, LifetimesAreArrangedByAddress) {
   EXPECT_EQ(window_.selection().finding(), 1);
   window_.next_finding();
   EXPECT_TRUE(window_.selection().lifetime());
-  // Another grouping, and back.
+  // Changes the grouping, and changes it back.
   window_.next_grouping();
   QTest::keyClick(&window_.timeline(), Qt::Key_B);
   EXPECT_EQ(device.arrangement(), load::Arrangement::kKind);
   EXPECT_EQ(device.document().bands.size(), kinds);
 
-  // The map: what is clicked is selected, Left and Right go from block to block.
+  // On the map, a click selects a block; Left and Right move between blocks.
   window_.show_addresses();
   AddressView& map = window_.more().addresses();
   ASSERT_FALSE(map.stretches().empty());
@@ -225,7 +225,7 @@ TEST_F(ViewTest, LifetimesAreArrangedByAddress) {
     EXPECT_LE(text.box.x + text.box.width, map.facts().chart.x);
   }
 
-  // The view by address is part of a link to it.
+  // A link contains the view by address.
   ASSERT_EQ(window_.arrange("address"), "");
   const Link link = window_.link();
   EXPECT_EQ(link.arrange, "address");

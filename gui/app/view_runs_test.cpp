@@ -1,4 +1,4 @@
-// Ranks, two runs, and traces to which something happens while they are open.
+// Tests ranks, two runs, and traces that change while they are open.
 #include <gtest/gtest.h>
 
 #include <QTableView>
@@ -20,7 +20,7 @@ using testing::TestTrace;
 using testing::two_steps;
 using testing::ViewTest;
 
-/// Two ranks in one folder, of which the second keeps what it gathers.
+/// Two ranks in one folder. The second keeps what it gathers.
 class RanksViewTest : public ViewTest {
  protected:
   RanksViewTest() {
@@ -50,7 +50,7 @@ TEST_F(RanksViewTest, AFolderShowsItsRanksOnOneClock) {
   StripChart& chart = window_.rank_panel().chart();
   EXPECT_EQ(chart.current(), 0U);
   EXPECT_TRUE(chart.accessibleDescription().contains("rank 1: peak"));
-  // A click on the other one's curve opens it; what was read of the ranks stays.
+  // A click on the other rank's curve opens that rank; the loaded data of the ranks stays.
   const load::Ranks* before = window_.ranks();
   ASSERT_EQ(chart.facts().rows.size(), 2U);
   const scene::Box row = chart.facts().rows[1];
@@ -65,7 +65,7 @@ TEST_F(RanksViewTest, AFolderShowsItsRanksOnOneClock) {
   QTest::keyClick(&chart, Qt::Key_Up);
   ASSERT_TRUE(settled.wait(kPatienceMs));
   EXPECT_EQ(window_.session()->report.rank, 0);
-  // One trace alone has no such panel.
+  // A single trace has no such panel.
   open_settled(path_);
   EXPECT_EQ(window_.ranks(), nullptr);
   EXPECT_EQ(table("ranks").rowCount(), 0);
@@ -100,7 +100,7 @@ TEST_F(RanksViewTest, AnEarlierTraceIsComparedByRank) {
   EXPECT_NE(window_.comparison(), nullptr) << "what was compared before stays";
 }
 
-/// Into the same file, as a recorder does.
+/// Writes into the same file, as a recorder does.
 void write_over(const std::filesystem::path& to, const std::filesystem::path& from) {
   std::ifstream in(from, std::ios::binary);
   std::ofstream(to, std::ios::binary | std::ios::in | std::ios::out | std::ios::trunc) << in.rdbuf();
@@ -130,7 +130,7 @@ TEST_F(ViewTest, ATraceThatGrowsIsReadAgainAndWhatIsSeenStays) {
   EXPECT_EQ(window_.timeline().view()->from(), view.from());
   EXPECT_EQ(window_.timeline().view()->to(), view.to());
 
-  // What is no trace any more is one line, and what was read stays.
+  // A file that is no trace any more causes one line, and the loaded data stays.
   const SessionPointer grown = window_.session();
   for (const char* content : {"no trace any more", ""}) {
     std::ofstream(path_.toStdString(), std::ios::in | std::ios::out | std::ios::trunc) << content;
@@ -161,7 +161,7 @@ TEST_F(ViewTest, WhatHappensToTheFileIsOneLine) {
 
 TEST_F(ViewTest, AnAnswerAboutAnotherTraceIsNotShown) {
   open(path_);
-  window_.tick_finding();  // is being worked on while
+  window_.tick_finding();  // its work continues while the next trace is opened
   TestTrace other;
   other.allocate(100);
   open(QString::fromStdString(other.save()));

@@ -1,4 +1,4 @@
-// The window with all its panels.
+// Tests the window with all its panels.
 #include <gtest/gtest.h>
 
 #include <QAbstractItemModelTester>
@@ -183,7 +183,7 @@ TEST_F(ViewTest, ATraceThatCannotBeReadLeavesTheWindowAsItWas) {
     EXPECT_FALSE(window_.message().isEmpty());
     EXPECT_FALSE(window_.message().contains('\n'));
   }
-  // Deleted while it is open: what was read is still there.
+  // The file was deleted while it was open: the loaded data stays.
   std::filesystem::remove(path_.toStdString());
   open(path_);
   EXPECT_EQ(window_.session(), before);

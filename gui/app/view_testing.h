@@ -1,4 +1,4 @@
-// A window with a trace that has a finding, without a display (QT_QPA_PLATFORM=offscreen). For tests only.
+// A window with a trace that has a finding, without a display (QT_QPA_PLATFORM=offscreen). Only for tests.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -47,7 +47,7 @@ class ViewTest : public ::testing::Test {
     return *window_.tables().front().second;
   }
 
-  /// A point of the picture, which has pixels of the display, in the window's.
+  /// Converts a point of the picture, in pixels of the display, to the window's coordinates.
   QPoint in_window(int x, int y) {
     const double ratio = window_.timeline().devicePixelRatioF();
     return {static_cast<int>((x + 0.5) / ratio), static_cast<int>((y + 0.5) / ratio)};

@@ -1,4 +1,4 @@
-// What the benchmarks of the viewer share: 200 steps through a timeline, clocks, percentiles, counted allocations.
+// Common parts of the viewer's benchmarks: 200 steps through a timeline, clocks, percentiles, counted allocations.
 #pragma once
 
 #include <time.h>
@@ -11,22 +11,22 @@
 
 namespace dcmt::gui::bench {
 
-/// Of this program, so far.
+/// The number of allocations of this program so far.
 std::uint64_t allocations();
 double seconds(clockid_t clock);
 double percentile(std::vector<double> values, double share);
 
-/// 1920x1080, or as the two words say.
+/// 1920x1080, or the size given by the two words.
 scene::Look look_of(const char* width, const char* height);
 
 struct Frames {
   std::vector<double> cpu_ms, wall_ms;  ///< of each step
   std::uint64_t allocations = 0;        ///< of all steps together
-  std::uint64_t runs = 0;               ///< most that a frame read for its lanes
+  std::uint64_t runs = 0;               ///< the most runs that a frame read for its lanes
 };
 
-/// After 20 steps that are not counted, 200 of zoom, pan, jump and scroll, on both axes.
-/// @param after  is called after each step that is counted, with what was drawn
+/// Draws 20 steps that are not counted, then 200 of zoom, pan, jump and scroll, on both axes.
+/// @param after  is called after each counted step, with what was drawn
 Frames draw_frames(const scene::Document& document, scene::Look& look, scene::Painter& painter,
                    const std::function<void(const scene::Painter&, const scene::View&)>& after = {});
 

@@ -1,6 +1,6 @@
-// What the viewer costs for a trace, without a window: the first picture from the stored curve, opening it, 200 steps
-// of zoom, pan, jump and scroll with a bar selected after each, the live set of random points, the curve without 1,000
-// lifetimes. Prints one JSON line. Usage: open_bench TRACE [WIDTH HEIGHT]
+// Measures the costs of a trace in the viewer, without a window: the first picture from the stored curve, opening the
+// trace, 200 steps of zoom, pan, jump and scroll with a bar selected after each, the live set of random points, and the
+// curve without 1,000 lifetimes. Prints one JSON line. Usage: open_bench TRACE [WIDTH HEIGHT]
 #include <sys/resource.h>
 
 #include <algorithm>
@@ -30,7 +30,7 @@ using namespace dcmt;  // NOLINT(google-build-using-namespace)
 using gui::bench::percentile;
 using gui::bench::seconds;
 
-constexpr std::size_t kStretches = 2000;  // as the window asks for
+constexpr std::size_t kStretches = 2000;  // as the window requests
 constexpr int kPoints = 100;
 constexpr int kTimes = 10;
 constexpr std::size_t kLeftOut = 1000;
@@ -46,7 +46,7 @@ int fail(const Error& error) {
   return 1;
 }
 
-/// As the panel has it: all bytes, and the groups by site. Milliseconds of each.
+/// The live set of the panel: all bytes, and the groups by site. Milliseconds of each.
 std::vector<double> live_sets(const gui::load::Session& session, const gui::load::DeviceTimeline& device) {
   std::mt19937 random(1);
   std::vector<double> took;
@@ -118,7 +118,7 @@ int main(int argc, char** argv) {
   gui::scene::Painter painter;
   const auto frames = gui::bench::draw_frames(device.document(), look, painter);
   const auto warm = gui::bench::draw_frames(device.document(), look, painter);
-  // The same again: after each step the topmost bar in the middle of the picture is selected, as a click does.
+  // Repeats the steps. After each one, the topmost bar in the middle of the picture is selected, as by a click.
   std::vector<double> selects;
   gui::scene::Painter again;
   gui::scene::Look of_frame = look;

@@ -1,5 +1,5 @@
-// What a frame costs, without a window: builds a recording of N lifetimes as a training makes them, then takes 200
-// steps of zoom, pan, jump and scroll. Prints one JSON line. Usage: view_bench LIFETIMES [WIDTH HEIGHT]
+// Measures the cost of a frame without a window: builds a recording of N lifetimes like those of a training, then
+// performs 200 steps of zoom, pan, jump and scroll. Prints one JSON line. Usage: view_bench LIFETIMES [WIDTH HEIGHT]
 #include <sys/resource.h>
 
 #include <cstdint>
@@ -23,7 +23,7 @@ using dcmt::gui::bench::seconds;
 
 constexpr std::uint16_t kBandsOfBench = 12;
 
-/// Steps of a forward that keeps activations, a backward that frees them in turn, and short temporaries in both.
+/// Steps with a forward that keeps activations, a backward that frees them in turn, and short temporaries in both.
 Recording training(std::size_t lifetimes) {
   Recording recording;
   std::mt19937 random(1);

@@ -1,4 +1,4 @@
-// Where blocks lay. Few ask for it, so that it is read when somebody does.
+// Addresses of blocks. They are loaded on demand, because they are rarely needed.
 #pragma once
 
 #include <cstdint>
@@ -13,8 +13,8 @@ namespace dcmt::gui::load {
 
 using TakeAddress = std::function<void(BlockId block, std::uint64_t address)>;
 
-/// Calls `take` for each block whose address is known, ascending by block: a list of all of them would be large. Fails
-/// with kBadInput for what is no trace, with kStopped as `watch` says.
+/// Calls `take` for each block with a known address, ascending by block; a list of all of them would be large. Fails
+/// with kBadInput for a file that is no trace, with kStopped if `watch` stops it.
 Status read_addresses(const std::string& path, const TakeAddress& take, const analyzer::Watch& watch = {});
 
 }  // namespace dcmt::gui::load

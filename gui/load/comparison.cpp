@@ -8,13 +8,13 @@
 namespace dcmt::gui::load {
 namespace {
 
-/// Columns that all steps have together, about; each step has at least one.
+/// The approximate number of columns of all steps together. Each step has at least one.
 constexpr std::size_t kCells = 2048;
-constexpr std::size_t kMostCells = 256;  // of one step
+constexpr std::size_t kMostCells = 256;  // per step
 
 using Steps = std::vector<analyzer::Step>;
 
-/// Those that ended: `diff` compares the first with the first, and so on.
+/// The steps that ended. `diff` compares the first with the first, and so on.
 Steps ended(const Session& session) {
   Steps steps;
   for (const analyzer::Step& step : session.analysis.releases.steps) {
@@ -23,7 +23,7 @@ Steps ended(const Session& session) {
   return steps;
 }
 
-/// The timeline that `diff` compares: of the later trace the first device, of the earlier one the first of its kind.
+/// The timeline that `diff` compares: of the later trace the first device, of the earlier trace the first of its kind.
 const DeviceTimeline* timeline_of(const Session& session, const std::string& kind) {
   for (const auto& device : session.devices) {
     if (analyzer::kind_of(std::string(device->name())) == kind) return device.get();
@@ -31,12 +31,12 @@ const DeviceTimeline* timeline_of(const Session& session, const std::string& kin
   return nullptr;
 }
 
-/// The most that is allocated in each cell of a step.
+/// The maximum of allocated bytes in each cell of a step.
 std::vector<std::int64_t> cells_of(const DeviceTimeline* device, const analyzer::Step& step, std::size_t count) {
   std::vector<std::int64_t> cells(count, 0);
   if (device == nullptr) return cells;
   const scene::Recording& recording = device->recording();
-  // What begins with the step is one unit, whatever lies at the same time.
+  // Everything that begins with the step is one unit, even if other events have the same time.
   const scene::Unit first = device->unit_of(step.from);
   const scene::Unit end = std::max(device->unit_of(step.to), first + 1);
   const std::int64_t from = recording.ns(first);
@@ -49,7 +49,7 @@ std::vector<std::int64_t> cells_of(const DeviceTimeline* device, const analyzer:
   for (std::size_t i = 0; i < count; ++i) {
     const scene::Unit begin = i == 0 ? first : unit_at(i);
     const scene::Unit stop = i + 1 == count ? end : unit_at(i + 1);
-    // A cell in which nothing begins has what the one before ended with.
+    // A cell without an event has the last value of the cell before.
     const scene::Unit seen = begin > first ? begin - 1 : begin;
     cells[i] = device->document().curve->column(std::min(seen, end - 1), std::max(stop, seen + 1)).highest;
   }

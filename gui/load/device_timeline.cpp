@@ -21,12 +21,12 @@ using analyzer::Change;
 using scene::LifetimeId;
 using scene::Unit;
 
-/// Below, blocks are one band: with detail `full` there are many of them.
+/// Smaller blocks share one band: with detail `full` there are many of them.
 constexpr std::int64_t kSmall = 64 << 10;
-/// Lanes of bands that are open at first, together: about what a window has room for.
+/// The number of lanes of bands that are open at first. A window has space for about that many.
 constexpr std::uint32_t kFirstLanes = 48;
 
-/// The least bytes of the half octave that has `bytes`.
+/// The lower limit of the half octave that contains `bytes`.
 std::int64_t size_class(std::int64_t bytes) {
   if (bytes < kSmall) return 0;
   std::int64_t octave = kSmall;
@@ -45,7 +45,7 @@ std::string size_name(std::int64_t least) {
   if (least == 0) return "under " + model::rounded_bytes(kSmall);
   std::string from = model::rounded_bytes(least);
   const std::string to = model::rounded_bytes(next_size_class(least));
-  // "181.0 to 256.0 KiB": a unit that both have is said once.
+  // "181.0 to 256.0 KiB": a common unit is written once.
   if (from.substr(from.find(' ')) == to.substr(to.find(' '))) from.resize(from.find(' '));
   return from + " to " + to;
 }
@@ -62,7 +62,7 @@ std::string peak_text(const model::DevicePeak& peak) {
   return text;
 }
 
-/// Names of the groups of blocks, each found once: most blocks are of a few sites.
+/// Finds the groups of blocks and their names, with a cache: most blocks have only a few sites.
 class GroupOfBlock {
  public:
   GroupOfBlock(const analyzer::Analysis& analysis, const analyzer::DeviceAnalysis& device, analyzer::GroupBy by)
@@ -91,7 +91,7 @@ class GroupOfBlock {
   }
 
  private:
-  /// The same for all blocks of a group, where something cheap is.
+  /// A cheap key that is the same for all blocks of a group, if there is one.
   [[nodiscard]] std::optional<std::int64_t> key_of(const Block& block) const {
     if (analyzer::is_sum_of_small_blocks(data_, block)) return -1;
     switch (by_) {
@@ -212,7 +212,7 @@ void DeviceTimeline::read(const analyzer::Watch& watch) {
     want(interval.span.from_seq, interval.span.from_ns);
     want(interval.span.to_seq, interval.span.to_ns);
   }
-  // Where findings begin and end; their times follow from the events before.
+  // The begins and ends of findings. Their times follow from the events before.
   for (const analyzer::Finding& finding : analysis_->findings) {
     if (finding.device != device_->device) continue;
     for (const analyzer::Gap& gap : analyzer::gaps_of_finding(data, finding)) {
@@ -294,7 +294,7 @@ void DeviceTimeline::find_names() {
     if (interval.kept != Kept::kNo) continue;
     const Unit from = interval.span.from_seq.valid() ? unit_of(interval.span.from_seq) : 0;
     const Unit to = end_of(interval.span.to_seq);
-    // Those that follow each other are one: a step of which there are only sums may be a few units.
+    // Adjacent steps with sums only are merged: such a step may be a few units long.
     std::vector<scene::Named>& all = document_.sums_only;
     if (!all.empty() && all.back().to >= from) {
       all.back().to = std::max(all.back().to, to);
@@ -302,12 +302,12 @@ void DeviceTimeline::find_names() {
       all.push_back({"sums only", from, to});
     }
   }
-  // Whatever happened there may be missing, of this device or another.
+  // Events of any device may be missing there.
   const analyzer::LostStretches stretches(data);
   std::int64_t lost = 0;
   for (const analyzer::LostStretches::Stretch& each : stretches.all()) {
     const Unit from = each.from.valid() ? unit_of(each.from) : 0;
-    // The record that says so comes within a unit as a rule; up to it something may be missing.
+    // The record of a loss usually comes within a unit. Events up to it may be missing.
     const Unit to = std::max(from + 1, each.to.valid() ? first_from(each.to) : recording_.units());
     std::vector<scene::Named>& all = document_.lost;
     const bool same = !all.empty() && from < all.back().to;
@@ -344,7 +344,7 @@ void DeviceTimeline::open_first(std::vector<scene::BandOf>& bands, const scene::
 
 Expected<std::shared_ptr<ByAddress>> DeviceTimeline::by_address(
     const std::function<Status(const TakeAddress&)>& read) const {
-  // Nearly all are in the order of their ids; the others are few.
+  // Nearly all lifetimes are in the order of their ids; the others are few.
   std::unordered_map<std::int64_t, LifetimeId> late;
   BlockId last;
   for (std::size_t i = 0; i < blocks_.size(); ++i) {
@@ -446,7 +446,7 @@ Sequence DeviceTimeline::sequence_of(Unit unit) const {
 }
 
 Unit DeviceTimeline::unit_of(Sequence seq) const {
-  Unit low = 0;  // begins no later
+  Unit low = 0;  // begins no later than `seq`
   Unit high = recording_.units();
   while (high - low > 1) {
     const Unit middle = low + (high - low) / 2;
@@ -463,7 +463,7 @@ Unit DeviceTimeline::first_from(Sequence seq) const {
 std::optional<LifetimeId> DeviceTimeline::lifetime_of(StorageId storage) const {
   for (const Block* block : analysis_->data->blocks_by_storage.of(storage)) {
     if (block->device != device_->device) continue;
-    // Its begin is one of the events, unless only sums of it are known.
+    // Its begin is an event, unless only sums of it are known.
     const scene::Recording::Event event = recording_.event(unit_of(block->span.from_seq));
     if (event.kind == scene::Recording::Kind::kBegin && blocks_[event.index] == block) return event.index;
     const auto found = std::find(blocks_.begin(), blocks_.end(), block);
@@ -491,7 +491,7 @@ std::vector<LifetimeId> DeviceTimeline::find(std::string_view text) const {
   std::vector<LifetimeId> found;
   if (text.empty()) return found;
   const analyzer::TraceData& data = *analysis_->data;
-  // Most blocks are of a few operators and sites.
+  // A cache: most blocks have only a few operators and sites.
   std::unordered_map<std::int64_t, bool> operators;
   std::unordered_map<std::int64_t, bool> stacks;
   for (std::size_t i = 0; i < blocks_.size(); ++i) {

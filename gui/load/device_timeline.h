@@ -1,7 +1,7 @@
 // One device of a trace as a scene: its lifetimes in bands, its curve, its steps and phases.
 //
-// Bands are the findings, what was gathered, and all else by size. Everything in it points into the TraceData and the
-// Analysis that it was made of, which must outlive it.
+// The bands are findings, gathered storages, and the others by size. Everything points into the TraceData and the
+// Analysis that it was made of. Both must outlive it.
 #pragma once
 
 #include <cstddef>
@@ -23,32 +23,32 @@
 
 namespace dcmt::gui::load {
 
-/// The curve without what some findings keep for nothing.
+/// The curve if some findings were fixed.
 struct Without {
   std::vector<std::int64_t> findings;  ///< their numbers
   std::vector<scene::Dead> dead;       ///< ascending by lifetime
   std::unique_ptr<scene::Curve> curve;
-  Bytes peak;  ///< as the analyzer predicts it
+  Bytes peak;  ///< as predicted by the analyzer
 };
 
-/// How the lifetimes are arranged.
+/// The arrangement of lifetimes in bands.
 enum class Arrangement : std::uint8_t {
-  kKind,     ///< findings, what was gathered, and all else by size
-  kAddress,  ///< by where they lay
+  kKind,     ///< findings, gathered storages, and the others by size
+  kAddress,  ///< by the addresses of blocks
 };
 
-/// Where lifetimes lie: what the map of a point needs, and of the arrangement by address its lanes, which take several
+/// The addresses of lifetimes, for the map of a point. The arrangement by address also needs lanes, which use several
 /// times as much memory.
 struct ByAddress {
-  std::vector<scene::Address> addresses;  ///< by lifetime; 0: not known
+  std::vector<scene::Address> addresses;  ///< by lifetime; 0: unknown
   std::vector<scene::AddressStretch> stretches;
-  std::unique_ptr<scene::Lanes> lanes;             ///< nullptr: nobody asked for them
-  std::unique_ptr<scene::BandCurves> band_curves;  ///< the same
+  std::unique_ptr<scene::Lanes> lanes;             ///< nullptr: not requested
+  std::unique_ptr<scene::BandCurves> band_curves;  ///< nullptr: not requested
 };
 
 class DeviceTimeline {
  public:
-  /// Fails with kStopped as `watch` says.
+  /// Fails with kStopped if `watch` stops it.
   static Expected<std::unique_ptr<DeviceTimeline>> make(const analyzer::Analysis& analysis,
                                                         const analyzer::DeviceAnalysis& device,
                                                         const analyzer::Watch& watch);
@@ -61,50 +61,50 @@ class DeviceTimeline {
 
   /// The unit right after the event at `seq`.
   [[nodiscard]] scene::Unit unit_of(Sequence seq) const;
-  /// Of the event at which the unit begins.
+  /// The sequence of the event at which the unit begins.
   [[nodiscard]] Sequence sequence_of(scene::Unit unit) const;
   [[nodiscard]] const analyzer::Block& block_of(scene::LifetimeId lifetime) const { return *blocks_[lifetime]; }
   /// The first lifetime of the storage that is drawn as a bar.
   [[nodiscard]] std::optional<scene::LifetimeId> lifetime_of(StorageId storage) const;
-  /// Those of a finding, in order.
+  /// The lifetimes of a finding, in order.
   [[nodiscard]] std::vector<scene::LifetimeId> lifetimes_of(std::int64_t finding) const;
 
-  /// Those that are drawn as bars and whose operator or site has the text, in order. Letters of ASCII are alike, small
-  /// or capital. Nothing for an empty text.
+  /// The lifetimes drawn as bars whose operator or site contains the text, in order. The case of ASCII letters is
+  /// ignored. Empty for an empty text.
   [[nodiscard]] std::vector<scene::LifetimeId> find(std::string_view text) const;
 
-  /// What if these findings were fixed. May run in any thread, beside others.
+  /// Computes what the curve would be if these findings were fixed. Any thread may call it, also in parallel.
   [[nodiscard]] std::shared_ptr<const Without> without(std::vector<std::int64_t> findings) const;
-  /// The picture shows that.
+  /// Shows this prediction in the picture.
   void show(std::shared_ptr<const Without> without);
   [[nodiscard]] const Without* shown() const { return without_.get(); }
 
-  /// The area is stacked by that from now on. The largest groups at the peak have a color of their own.
+  /// Stacks the area by this grouping from now on. The largest groups at the peak get a color of their own.
   void stack_by(analyzer::GroupBy by);
   [[nodiscard]] analyzer::GroupBy stacked_by() const { return by_; }
 
-  /// What its allocator had reserved, where the trace has segments: once, before other threads use it. The line of
-  /// reserved bytes is that of each point then, not the most of an interval.
+  /// Sets what the allocator had reserved, if the trace has segments. May be called once, before other threads use this
+  /// object. The line of reserved bytes then shows each point, not the maximum of an interval.
   void set_segments(std::vector<Segment> segments);
   [[nodiscard]] bool has_segments() const { return !segments_.empty(); }
-  /// Those that are reserved in the unit, right after its event.
+  /// The segments that are reserved in the unit, right after its event.
   [[nodiscard]] std::vector<scene::AddressStretch> segments_at(scene::Unit unit) const {
     return segments_after(segments_, sequence_of(unit));
   }
 
-  /// Where the blocks lie, without lanes. May run in any thread, beside others, but not beside stack_by().
-  /// @param read  gives what it is called with each address, as read_addresses(); its error is the result
+  /// Computes the addresses, without lanes. Any thread may call it in parallel, but not in parallel with stack_by().
+  /// @param read  calls its argument with each address, like read_addresses(); its error is returned
   [[nodiscard]] Expected<std::shared_ptr<ByAddress>> by_address(
       const std::function<Status(const TakeAddress&)>& read) const;
-  /// On the same terms.
+  /// Adds the lanes. The rules for threads are those of by_address().
   void add_lanes(ByAddress& by_address) const;
-  /// nullptr: not known any more; the arrangement is by kind then.
+  /// nullptr: the addresses are unknown again, and the arrangement is by kind.
   void set_by_address(std::shared_ptr<ByAddress> by_address);
   [[nodiscard]] const ByAddress* addresses() const { return by_address_.get(); }
-  /// By address only where addresses with their lanes are set.
+  /// The arrangement by address requires that addresses with lanes are set.
   void arrange(Arrangement arrangement);
   [[nodiscard]] Arrangement arrangement() const { return arrangement_; }
-  /// The number of the finding that a lifetime is of; 0: none.
+  /// The number of the finding of a lifetime; 0: none.
   [[nodiscard]] std::int64_t finding_of(scene::LifetimeId lifetime) const;
 
   void set_open(std::size_t band, bool open) { document_.bands[band].open = open; }
@@ -115,7 +115,7 @@ class DeviceTimeline {
   [[nodiscard]] std::uint16_t band_of(const analyzer::Block& block);
   void find_bands();
   void find_names();
-  /// Opens bands, the first ones first, as long as there is room for their lanes.
+  /// Opens bands in order, as long as there is space for their lanes.
   void open_first(std::vector<scene::BandOf>& bands, const scene::Lanes& lanes) const;
   void label(scene::LifetimeId lifetime, std::string& text) const;
   /// The first unit that begins at the event at `seq` or later.
@@ -128,9 +128,9 @@ class DeviceTimeline {
 
   scene::Recording recording_;
   std::vector<const analyzer::Block*> blocks_;                 ///< by lifetime
-  std::unordered_map<scene::Unit, Sequence> other_sequences_;  ///< of units that begin at no begin or end of a block
+  std::unordered_map<scene::Unit, Sequence> other_sequences_;  ///< of units without the begin or end of a block
   std::unordered_map<const analyzer::Block*, std::int64_t> finding_of_;
-  std::vector<std::int64_t> sizes_;  ///< least bytes of the bands by size, the largest first
+  std::vector<std::int64_t> sizes_;  ///< lower limits of the bands by size, in descending order
   bool has_gathered_ = false;
 
   std::unique_ptr<scene::Curve> curve_;

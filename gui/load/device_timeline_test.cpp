@@ -82,7 +82,7 @@ std::vector<std::unique_ptr<DeviceTimeline>> timelines_of(const Analysis& analys
   return timelines;
 }
 
-/// Groups of the scene at a unit, by their names; those without a color of their own together.
+/// The groups of the scene at a unit, by name. Groups without a color of their own are summed.
 std::map<std::string, std::int64_t> groups_of(const DeviceTimeline& timeline, scene::Unit unit) {
   const scene::GroupBytes bytes = timeline.document().curve->groups_at(unit);
   std::map<std::string, std::int64_t> groups;
@@ -106,7 +106,7 @@ TEST(DeviceTimeline, ShowsWhatTheAnalyzerSays) {
       const scene::Document& document = timeline->document();
       EXPECT_EQ(document.curve->peak(), device.what_if.measured.bytes.value);
       EXPECT_EQ(timeline->sequence_of(document.curve->peak_at()), device.what_if.measured.seq);
-      // The curve and what is alive, at every point.
+      // Compares the curve and what is alive, at every point.
       for (std::int64_t seq = 1; seq <= trace.last_seq(); ++seq) {
         const scene::Unit unit = timeline->unit_of(Sequence(seq));
         std::set<const analyzer::Block*> drawn;
@@ -121,7 +121,7 @@ TEST(DeviceTimeline, ShowsWhatTheAnalyzerSays) {
         for (const analyzer::Block* block : live) bytes += block->bytes.value;
         EXPECT_EQ(document.curve->at(unit), bytes) << "seed " << seed << " at " << seq;
       }
-      // Findings: each alone, and all together.
+      // Fixes findings: each alone, and all together.
       for (const analyzer::Finding& finding : analysis.findings) {
         if (finding.device != device.device || !finding.predicted_peak) continue;
         ++findings;
@@ -138,7 +138,7 @@ TEST(DeviceTimeline, ShowsWhatTheAnalyzerSays) {
         EXPECT_EQ(document.without->left_out_at(document.curve->peak_at()), device.what_if.dead_at_peak.value);
       }
       EXPECT_EQ(timeline->without({})->peak, device.what_if.measured.bytes);
-      // What the area is stacked of.
+      // The composition of the area.
       for (const analyzer::GroupName& by : analyzer::kGroupNames) {
         if (by.by == analyzer::GroupBy::kOrigin) continue;  // it changes while a block lives
         timeline->stack_by(by.by);
@@ -160,7 +160,7 @@ TEST(DeviceTimeline, EachLifetimeHasTheAddressOfItsRow) {
     std::mt19937 random(seed);
     TestTrace trace;
     random_program(trace, random);
-    // Ids follow the order of births, but for some.
+    // Ids follow the order of births, with some exceptions.
     const TraceData data = trace.load("UPDATE block SET id = 1000000 - id WHERE id % 5 = 2");
     const std::string file = (trace.folder() / "rank0.dcmt").string();
     std::map<std::int64_t, scene::Address> addresses;
@@ -179,7 +179,7 @@ TEST(DeviceTimeline, EachLifetimeHasTheAddressOfItsRow) {
   }
 }
 
-// For the thread sanitizer: a window stacks the area anew while a thread looks what would be without a finding.
+// For the thread sanitizer: a window restacks the area while a thread computes the curve without a finding.
 TEST(DeviceTimeline, WhatWouldBeIsFoundWhileTheAreaIsStackedAnew) {
   TestTrace trace;
   std::mt19937 random(1);
@@ -268,7 +268,7 @@ TEST(DeviceTimeline, ShowsWhereRecordsWereLost) {
   EXPECT_EQ(lost.front().to, lost.front().from + 1);
 }
 
-/// As of a spool that was full: the record after it says since when, and comes between two events.
+/// As after a spool that was full: the record after it has the begin of the loss, and comes between two events.
 TEST(DeviceTimeline, ALossLastsFromTheLastBlockBeforeItUpToTheNextEvent) {
   TestTrace trace;
   trace.allocate(1 << 20);

@@ -17,19 +17,19 @@ using scene::Unit;
 
 constexpr std::size_t kMostThreads = 2;
 
-/// By its number in the file, in half the room of a pointer.
+/// An operator by its number in the file, which needs half the memory of a pointer.
 const Operator& operator_at(const analyzer::TraceData& data, std::uint32_t id) {
   return *data.operators.find(OperatorId(id));
 }
 
-/// It ran in no other one: ranges of the program around it are none.
+/// True if it ran in no other operator. Ranges of the program around it do not count.
 bool is_outermost(const analyzer::TraceData& data, const Operator& op) {
   if (op.scope == analyzer::OperatorScope::kUser) return false;
   const Operator* parent = op.parent.valid() ? data.operators.find(op.parent) : nullptr;
   return parent == nullptr || parent->scope == analyzer::OperatorScope::kUser;
 }
 
-/// The operators of a thread that ran in no other one: one after the other.
+/// The operators of a thread that ran in no other operator. They do not overlap.
 class OneThread {
  public:
   OneThread(const analyzer::TraceData& data, const scene::Recording& recording,
@@ -38,7 +38,7 @@ class OneThread {
 
   std::size_t find(const scene::View& view, std::size_t most, std::vector<SpanRow::Span>& found) const {
     found.clear();
-    // On both axes what is later lies further right.
+    // On both axes, later events lie further right.
     const auto first = std::partition_point(operators_.begin(), operators_.end(), [&](std::uint32_t each) {
       return end_of(view.axis(), at(each)) < view.from();
     });
@@ -67,7 +67,7 @@ class OneThread {
   [[nodiscard]] double time(TimeNs at) const {
     return static_cast<double>(at.value) - static_cast<double>(recording_.begin_ns());
   }
-  /// Within a unit by the sequence: what happens there changes no bytes, but it has an order.
+  /// Within a unit, the position follows the sequence: events there change no bytes, but they have an order.
   [[nodiscard]] double event(Sequence at) const {
     Unit low = 0;
     Unit high = recording_.units();
@@ -93,7 +93,7 @@ std::vector<SpanRow> operator_rows(const analyzer::TraceData& data, const scene:
                                    std::function<Sequence(Unit)> sequence_of) {
   std::map<ThreadId, std::vector<std::uint32_t>> by_thread;
   for (const Operator& op : data.operators) {
-    // A damaged trace has others, too.
+    // A damaged trace may have larger ids.
     const bool fits = op.id.value > 0 && op.id.value <= std::numeric_limits<std::uint32_t>::max();
     if (fits && is_outermost(data, op)) by_thread[op.thread].push_back(static_cast<std::uint32_t>(op.id.value));
   }

@@ -46,7 +46,7 @@ TEST_F(EventRows, OperatorsAreThoseOfTheViewOnBothAxes) {
     std::vector<scene::SpanRow::Span> found;
     const std::size_t count = row.spans(view, 10000, found);
     EXPECT_EQ(count, found.size());
-    // All outermost ones; of those the ones that lie in the view.
+    // All outermost operators, and those of them that lie in the view.
     std::vector<scene::SpanRow::Span> all;
     scene::View whole(device.recording(), view.axis());
     row.spans(whole, 10000, all);
@@ -102,7 +102,7 @@ TEST_F(EventRows, GathersAndReleasesAreWhereTheyWere) {
     EXPECT_TRUE(std::ranges::binary_search(device.document().points[0].kinds[1].units, unit));
   }
 
-  // What a picture shows of them, by looking at each.
+  // The expected points of a picture, found by checking each of them.
   scene::Look look;
   look.text_width = [](std::string_view text) { return static_cast<int>(text.size()) * 7; };
   look.height = 700;
@@ -125,7 +125,7 @@ TEST_F(EventRows, GathersAndReleasesAreWhereTheyWere) {
               facts.columns, [unit](const scene::Column& each) { return each.from <= unit && unit < each.to; });
           if (column == facts.columns.end()) continue;
           const auto at = static_cast<std::size_t>(column - facts.columns.begin());
-          // The first column of the picture may begin within a unit that began before it.
+          // The first column of the picture may begin within a unit.
           EXPECT_GE(facts.points[row][at], kind + 1) << "none is lost";
         }
       }

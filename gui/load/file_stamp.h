@@ -1,4 +1,4 @@
-// What can be seen of a trace from outside, so that one that is open is read again when it has changed.
+// Properties of a trace's file, so that an open trace is read again when the file has changed.
 #pragma once
 
 #include <cstdint>
@@ -19,9 +19,9 @@ struct FileStamp {
 
 enum class FileChange {
   kNone,
-  kWritten,   ///< the same file, and more or other content
-  kShorter,   ///< the same file, cut
-  kReplaced,  ///< another file of that name
+  kWritten,   ///< the same file, with more or other contents
+  kShorter,   ///< the same file, truncated
+  kReplaced,  ///< another file with that name
   kGone,
 };
 [[nodiscard]] FileChange change_of(const FileStamp& before, const FileStamp& now);

@@ -6,7 +6,7 @@ namespace dcmt::gui::load {
 
 std::vector<scene::HoldArrow> hold_arrows(const DeviceTimeline& device, const std::vector<model::Hold>& holds,
                                           const std::vector<scene::LifetimeId>& selected) {
-  if (holds.empty()) return {};  // a finding may have a million lifetimes
+  if (holds.empty()) return {};  // avoids the work below: a finding may have a million lifetimes
   std::set<StorageId> storages;
   for (const scene::LifetimeId each : selected) storages.insert(device.block_of(each).storage);
   std::vector<scene::HoldArrow> arrows;

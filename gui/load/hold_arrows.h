@@ -1,4 +1,4 @@
-// What holds the selected lifetimes, and what they hold, as arrows of the timeline.
+// Holders of the selected lifetimes, and what these hold, as arrows of the timeline.
 #pragma once
 
 #include <vector>
@@ -8,7 +8,7 @@
 
 namespace dcmt::gui::load {
 
-/// Of those of which one side is of `selected`; both are drawn on the device.
+/// Arrows with one end in `selected`. Both ends are drawn on the device.
 [[nodiscard]] std::vector<scene::HoldArrow> hold_arrows(const DeviceTimeline& device,
                                                         const std::vector<model::Hold>& holds,
                                                         const std::vector<scene::LifetimeId>& selected);

@@ -9,7 +9,7 @@
 namespace dcmt::gui::load {
 namespace {
 
-/// Before these a step begins.
+/// A step of a path begins before these.
 constexpr std::string_view kArrow = " → ";
 constexpr std::string_view kNodes = " … ";
 constexpr std::string_view kLocal = ": ";
@@ -19,7 +19,7 @@ bool begins_step(std::string_view rest) {
          rest.starts_with(kLocal);
 }
 
-/// Where what opens at the begin of `rest` is closed; 1 if it is not.
+/// The index at which the opening character of `rest` is closed; 1 if it is not.
 std::size_t closed_at(std::string_view rest) {
   std::size_t depth = 0;
   char quote = 0;
@@ -41,8 +41,8 @@ std::size_t closed_at(std::string_view rest) {
 struct Branch {
   std::string_view step;
   std::vector<Branch> inner;
-  const model::HoldingPath* path = nullptr;            ///< that ends here
-  const model::HoldingContainer* container = nullptr;  ///< that this is
+  const model::HoldingPath* path = nullptr;            ///< the path that ends at this node
+  const model::HoldingContainer* container = nullptr;  ///< the container that this node is
 };
 
 std::string note_of(Bytes bytes, std::int64_t storages) {
@@ -53,12 +53,12 @@ scene::HolderNode node_of(const Branch& branch) {
   scene::HolderNode node;
   const Branch* last = &branch;
   node.text = branch.step;
-  // A path that has a container in it shows it.
+  // A path through a container shows the container.
   while (last->path == nullptr && last->container == nullptr && last->inner.size() == 1) {
     last = &last->inner.front();
     node.text += last->step;
   }
-  // What leads on begins with what the names before it lead to.
+  // The continuation of a branch begins with what the names before it lead to.
   if (node.text.starts_with(' ')) node.text.erase(0, node.text.find_first_not_of(' '));
   if (last->container != nullptr) {
     node.strong = true;
@@ -110,7 +110,7 @@ std::vector<scene::HolderNode> holder_tree(const model::HoldersView& view, std::
   std::map<std::string_view, bool> known;
   for (const model::HoldingPath& path : view.paths) {
     if (known.size() == most) break;
-    // The same path is listed again where it was once found changing: the first is the better one.
+    // A path that was once found changing is listed twice; the first entry is the better one.
     Branch* branch = at(path.path);
     if (branch->path == nullptr || (!branch->path->confirmed && path.confirmed)) branch->path = &path;
     known.emplace(path.path, true);
@@ -120,7 +120,7 @@ std::vector<scene::HolderNode> holder_tree(const model::HoldersView& view, std::
     for (const std::string_view step : steps_of_path(container.path)) {
       const auto found = std::ranges::find(branch->inner, step, &Branch::step);
       branch = found != branch->inner.end() ? &*found : nullptr;
-      if (branch == nullptr) break;  // of a path that is not shown
+      if (branch == nullptr) break;  // it belongs to a path that is not shown
     }
     if (branch != nullptr && branch != &all) branch->container = &container;
   }

@@ -1,4 +1,4 @@
-// The paths that hold storages as a tree: paths that begin alike are one branch until they part.
+// The paths that hold storages as a tree: paths with the same beginning share a branch.
 #pragma once
 
 #include <string_view>
@@ -9,11 +9,11 @@
 
 namespace dcmt::gui::load {
 
-/// The steps of a path from its root on, which together are the path: "main", ".losses", "[*]", ".grad_fn
-/// PowBackward0", " → AddmmBackward0", "._saved_mat1". What is in brackets, parentheses or quotes is not taken apart.
+/// The steps of a path from its root on. Joined, they are the path: "main", ".losses", "[*]", ".grad_fn PowBackward0",
+/// " → AddmmBackward0", "._saved_mat1". Text in brackets, parentheses or quotes is not split.
 [[nodiscard]] std::vector<std::string_view> steps_of_path(std::string_view path);
 
-/// Of the first `most` paths. A branch without a fork is one node; containers are nodes of their own.
+/// The tree of the first `most` paths. A branch without a fork is one node; containers are separate nodes.
 [[nodiscard]] std::vector<scene::HolderNode> holder_tree(const model::HoldersView& view, std::size_t most);
 
 }  // namespace dcmt::gui::load

@@ -1,4 +1,4 @@
-// The curve of a trace before its rows are read: from its pyramid, at once whatever its size.
+// The curve of a trace before its rows are loaded. It comes from the trace's pyramid, quickly for any size.
 #pragma once
 
 #include <string>
@@ -8,8 +8,8 @@
 
 namespace dcmt::gui::load {
 
-/// Of the device that a report begins with, in at most `most` stretches. Empty where nothing was allocated, or where
-/// the trace has no pyramid: it is still recorded, and making one takes as long as reading it.
+/// The curve of the device that a report begins with, in at most `most` stretches. Empty if nothing was allocated, or
+/// if the trace has no pyramid: it is still recorded, and making one is as slow as loading the trace.
 Expected<scene::Overview> read_overview(const std::string& path, std::size_t most);
 
 }  // namespace dcmt::gui::load

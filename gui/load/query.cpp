@@ -9,10 +9,11 @@
 namespace dcmt::gui::load {
 namespace {
 
-/// Letters of a cell that are shown.
+/// The maximum of characters shown in a cell.
 constexpr std::size_t kMostLetters = 400;
 
-/// What opens other files or changes how SQLite works is not for here; what writes fails as the file is open to read.
+/// Statements that open other files or change settings of SQLite are refused. Writing fails anyway: the file is
+/// read-only.
 bool is_question(std::string_view sql) {
   const std::size_t from = sql.find_first_not_of(" \t\r\n");
   if (from == std::string_view::npos) return false;

@@ -1,4 +1,4 @@
-// What a person asks of a trace in SQL. The file is only read.
+// SQL queries of the user to a trace. The file is only read.
 #pragma once
 
 #include <string>
@@ -11,12 +11,12 @@ namespace dcmt::gui::load {
 
 struct QueryResult {
   std::vector<std::string> columns;
-  std::vector<std::vector<std::string>> rows;  ///< as they are printed
-  bool more = false;                           ///< there are more than were asked for
+  std::vector<std::vector<std::string>> rows;  ///< in printed form
+  bool more = false;                           ///< there are more rows than requested
 };
 
-/// One statement that reads. Fails with kUsage for another one, with kBadInput for what SQLite does not understand or
-/// the trace does not have, with kStopped as `watch` says, which is asked at each row.
+/// Runs one statement that reads. Fails with kUsage for any other statement, with kBadInput for an error of SQLite or a
+/// damaged trace, with kStopped if `watch` stops it, which is checked at each row.
 Expected<QueryResult> run_query(const std::string& path, const std::string& sql, std::size_t most_rows,
                                 const analyzer::Watch& watch);
 

@@ -15,11 +15,11 @@
 namespace dcmt::gui::load {
 namespace {
 
-/// Of a curve: about as many as a strip has columns.
+/// The number of stretches of a curve: about the number of columns of a strip.
 constexpr std::size_t kStretches = 1500;
 
 struct OneRank {
-  std::string path;  ///< as it was opened
+  std::string path;  ///< the path that was opened
   analyzer::RankEvents events;
   analyzer::CurveOverview curve;
 };

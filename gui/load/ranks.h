@@ -1,4 +1,4 @@
-// The ranks of a run beside each other: the curve of each on one clock, and what differs between them.
+// The ranks of a run together: their curves on one clock, and their differences.
 #pragma once
 
 #include <cstdint>
@@ -18,19 +18,19 @@ namespace dcmt::gui::load {
 struct Ranks {
   analyzer::RankComparison comparison;
   std::vector<analyzer::RankApart> apart;
-  std::vector<std::string> paths;           ///< of comparison.ranks, in their order, like all below
+  std::vector<std::string> paths;           ///< of comparison.ranks, in the same order, like all vectors below
   std::vector<analyzer::RankClock> clocks;  ///< the first one's is the common clock
-  scene::Strips strips;       ///< the axis is nanoseconds of the common clock, from the first curve's begin
-  std::int64_t begin_ns = 0;  ///< where the axis begins, on the common clock
+  scene::Strips strips;       ///< the axis is nanoseconds of the common clock, from the begin of the first curve
+  std::int64_t begin_ns = 0;  ///< begin of the axis on the common clock
 
-  /// Where a point of a rank lies on the axis.
+  /// The position of a rank's point on the axis.
   [[nodiscard]] double axis_of(std::size_t rank, std::int64_t ns) const;
-  /// By the path that was opened; paths.size(): it is none of them.
+  /// The index of the opened path; paths.size() if there is none.
   [[nodiscard]] std::size_t index_of(const std::string& path) const;
 };
 
-/// Reads the traces one after the other, and keeps nothing of them that is large. Fails with kNotComparable if they are
-/// not those of one run, with kBadInput if one cannot be read, with kStopped as `watch` says.
+/// Reads the traces one after the other, and keeps only small facts of them. Fails with kNotComparable if they are not
+/// of one run, with kBadInput if one cannot be read, with kStopped if `watch` stops it.
 Expected<std::shared_ptr<const Ranks>> read_ranks(const std::vector<std::string>& paths, const analyzer::Watch& watch);
 
 }  // namespace dcmt::gui::load

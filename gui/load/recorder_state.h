@@ -1,4 +1,4 @@
-// Whether a trace that is still recorded has a recorder.
+// The state of the recorder of an unfinished trace.
 #pragma once
 
 #include <string>
@@ -6,13 +6,13 @@
 namespace dcmt::gui::load {
 
 enum class Recorder {
-  kUnknown,  ///< no run of the trace's folder names it
-  kAlive,    ///< or on another machine, where nobody can see from here whether it is
-  kDone,     ///< it has finished its run, or `report` has
-  kGone,     ///< it died before that
+  kUnknown,  ///< no run in the trace's folder names the trace
+  kAlive,    ///< it runs, or it is on another machine, where its state is not visible
+  kDone,     ///< it finished its run, or `report` did
+  kGone,     ///< it ended before it had finished
 };
 
-/// By what the runs in the trace's folder say.
+/// Derived from the runs in the trace's folder.
 [[nodiscard]] Recorder recorder_of(const std::string& trace);
 
 }  // namespace dcmt::gui::load

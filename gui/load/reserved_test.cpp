@@ -1,4 +1,4 @@
-// What a GPU's allocator had reserved, as the timeline shows it, and the row of kernels.
+// Tests the reserved memory of a GPU's allocator in the timeline, and the row of kernels.
 #include <gtest/gtest.h>
 
 #include <algorithm>

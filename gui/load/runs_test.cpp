@@ -1,4 +1,4 @@
-// More than one trace: ranks beside each other, two runs, a trace whose file changes.
+// Tests several traces: ranks together, two runs, a trace whose file changes.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -24,7 +24,7 @@ using testing::TestTrace;
 
 constexpr std::int64_t kMiB = 1 << 20;
 
-/// Steps that allocate and free; `more`: bytes that are kept from the second step on.
+/// Steps that allocate and free. `more`: bytes kept from the second step on.
 void train(TestTrace& trace, int steps, std::int64_t bytes, std::int64_t more = 0) {
   std::vector<TestTrace::Handle> kept;
   for (int step = 0; step < steps; ++step) {
@@ -40,7 +40,7 @@ void train(TestTrace& trace, int steps, std::int64_t bytes, std::int64_t more = 
   }
 }
 
-/// The traces of a run; the clock of each rank is a second off the one before.
+/// The traces of a run. The clocks of consecutive ranks differ by a second.
 class RanksOfOne {
  public:
   explicit RanksOfOne(const std::vector<std::int64_t>& more) {
@@ -77,7 +77,7 @@ TEST(Ranks, LieOnOneClockAndTheOutlierIsNamed) {
     for (const auto& stretch : strip.stretches) highest = std::max(highest, stretch.value);
     EXPECT_EQ(highest, all.comparison.ranks[i].devices.front().bytes.value);
     EXPECT_EQ(strip.note.starts_with("peak 8.0 MiB"), i != 2) << strip.note;
-    // A second off on its own clock, at the same place on the common one.
+    // A second off on its own clock, but at the same position on the common clock.
     EXPECT_NEAR(strip.stretches.front().from, 0, 20e3) << i;
     const auto session = open_session(run.paths[i]);
     ASSERT_TRUE(session.ok());
@@ -118,7 +118,7 @@ TEST(Comparison, ColumnsAndExplanationsAreThoseOfTheModel) {
   ASSERT_FALSE(expected.numbers.empty());
   EXPECT_EQ(comparison->difference.numbers.front().name, expected.numbers.front().name);
 
-  // The highest column of a step is the step's peak, as the report has it.
+  // The highest column of a step is the step's peak in the report.
   ASSERT_EQ(comparison->strips.strips.size(), 3U);
   const auto& [was, is, less] = std::tie(comparison->strips.strips[0].stretches, comparison->strips.strips[1].stretches,
                                          comparison->strips.strips[2].stretches);
@@ -188,7 +188,7 @@ TEST(RecorderState, IsWhatTheRunOfTheFolderSays) {
   recorder::RunState run;
   run.spool_folder = "/dev/shm/dcmt-x";
   run.recorder_pid = getpid();
-  run.recorder_start = 1;  // of another process, which had the same number
+  run.recorder_start = 1;  // of another process with the same number
   run.host = "elsewhere";
   run.boot = "another";
   run.state = "recording";

@@ -1,4 +1,4 @@
-// What the allocators of GPUs had reserved, where a trace has it.
+// Memory that the allocators of GPUs had reserved, if a trace contains it.
 #pragma once
 
 #include <functional>
@@ -12,22 +12,22 @@
 
 namespace dcmt::gui::load {
 
-/// Addresses that were reserved together, or a part of an expandable segment that was mapped at once.
+/// An address range that was reserved at once, or a part of an expandable segment that was mapped at once.
 struct Segment {
   scene::AddressStretch addresses;
   bool expandable = false;
-  Sequence from;  ///< zero: it was there before the first record
-  Sequence to;    ///< zero: it lasts
+  Sequence from;  ///< zero: reserved before the first record
+  Sequence to;    ///< zero: never freed
 };
 
-/// By device, "cuda:0".
+/// By device name, "cuda:0".
 using Segments = std::map<std::string, std::vector<Segment>, std::less<>>;
 
-/// Nothing where the trace does not say. Fails with kBadInput for what is no trace.
+/// Empty if the trace has no segments. Fails with kBadInput for a file that is no trace.
 Expected<Segments> read_segments(const std::string& path);
 
-/// Those that are reserved right after that record, ascending. Parts of an expandable segment that lie side by side are
-/// one, as in torch's snapshots.
+/// The segments that are reserved right after that record, ascending. Adjacent parts of an expandable segment are
+/// merged, as in torch's snapshots.
 [[nodiscard]] std::vector<scene::AddressStretch> segments_after(const std::vector<Segment>& segments, Sequence seq);
 
 }  // namespace dcmt::gui::load

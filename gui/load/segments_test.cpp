@@ -20,10 +20,10 @@ constexpr std::int64_t kMiB = 1 << 20;
 constexpr scene::Address kBase = 0x7f0000000000;
 
 struct Row {
-  std::int64_t slot = 0, from = 0, to = 0;  ///< to 0: it lasts
+  std::int64_t slot = 0, from = 0, to = 0;  ///< `to` 0: never freed
 };
 
-/// Segments of one MiB in slots of two, each at most one at a time; some were there before the first record.
+/// Segments of one MiB in slots of two MiB, at most one per slot at a time. Some exist before the first record.
 std::vector<Row> random_rows(std::mt19937& random, std::int64_t last_seq) {
   std::vector<Row> rows;
   for (std::int64_t slot = 0; slot < 12; ++slot) {
@@ -76,7 +76,7 @@ void random_blocks(testing::TestTrace& trace, std::mt19937& random) {
     } else {
       alive.push_back(trace.allocate(1 + static_cast<std::int64_t>(random() % 4096)));
     }
-    if (random() % 3 == 0) trace.lose();  // a record that no block's begin or end is
+    if (random() % 3 == 0) trace.lose();  // a record that is not the begin or end of a block
   }
 }
 

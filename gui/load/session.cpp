@@ -19,7 +19,7 @@ namespace {
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-/// "rank2" before "rank10".
+/// Orders "rank2" before "rank10".
 bool before(const std::string& a, const std::string& b) {
   std::size_t i = 0;
   std::size_t j = 0;
@@ -51,7 +51,7 @@ Expected<std::unique_ptr<analyzer::TraceData>> load(const std::string& path, con
   return std::make_unique<analyzer::TraceData>(std::move(data));
 }
 
-/// By way of a trace of it that exists only while it is read.
+/// Loads a snapshot by means of a temporary trace.
 Status load_snapshot(const std::string& path, Session& session, Segments& segments, const analyzer::Watch& watch) {
   const ScratchFolder scratch;
   if (scratch.path().empty()) return Error{ErrorCode::kIo, "no temporary folder can be made; TMPDIR names where."};

@@ -1,4 +1,4 @@
-// A trace that is open: its rows, its analysis, the report of it, and a timeline for each of its devices.
+// An open trace: its rows, its analysis, its report, and a timeline for each device.
 #pragma once
 
 #include <memory>
@@ -18,31 +18,31 @@
 
 namespace dcmt::gui::load {
 
-/// Thread-safety: const but for its timelines, which one thread uses.
+/// Thread-safety: const except for its timelines, which only one thread may use.
 struct Session {
-  std::string path;  ///< as it is printed
+  std::string path;  ///< as messages print it
   std::unique_ptr<analyzer::TraceData> data;
   analyzer::Analysis analysis;
   model::Report report;
-  std::vector<model::Hold> holds;                        ///< as find_holds()
-  std::vector<std::unique_ptr<DeviceTimeline>> devices;  ///< as in the report; at least one
-  /// Of a memory snapshot, whose trace is gone once it is read; those of a trace are read when they are asked for.
+  std::vector<model::Hold> holds;                        ///< the result of find_holds()
+  std::vector<std::unique_ptr<DeviceTimeline>> devices;  ///< in the order of the report; at least one
+  /// For a memory snapshot, whose temporary trace no longer exists. Addresses of a trace are loaded on demand.
   std::optional<std::vector<std::pair<BlockId, std::uint64_t>>> addresses;
 };
 
-/// The traces that a path names: itself, or every *.dcmt of a folder, by name, in which numbers count as such.
-/// kBadInput if there is none.
+/// The traces that a path names: the file itself, or every *.dcmt file of a folder, by name; numbers in names are
+/// compared as numbers. kBadInput if there is none.
 Expected<std::vector<std::string>> traces_of(const std::string& path);
 
-/// The rank that a trace says it is of; -1: none. Fails as open_session().
+/// The rank that a trace contains; -1: none. Fails as open_session().
 Expected<std::int64_t> rank_of(const std::string& path);
 
-/// Reads and analyzes a trace, or a memory snapshot of torch as one. The file is closed afterwards. Fails with
-/// kBadInput for what is no trace, is damaged or newer than this build, with kStopped as `watch` says.
+/// Loads and analyzes a trace, or a memory snapshot of torch. The file is closed afterwards. Fails with kBadInput if it
+/// is no trace, damaged or newer than this build, with kStopped if `watch` stops it.
 Expected<std::shared_ptr<Session>> open_session(const std::string& path, const analyzer::Watch& watch = {});
 
-/// Where the blocks of a device of the session lie, without lanes. @param file  that the session was read from. Not
-/// beside stack_by() of that device. Fails as read_addresses().
+/// The addresses of the blocks of one device, without lanes. @param file  the file of the session. Must not run in
+/// parallel with stack_by() of that device. Fails as read_addresses().
 Expected<std::shared_ptr<ByAddress>> read_by_address(const Session& session, std::size_t device,
                                                      const std::string& file, const analyzer::Watch& watch = {});
 

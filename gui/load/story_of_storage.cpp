@@ -14,7 +14,7 @@ using analyzer::MarkKind;
 using scene::StoryChart;
 using Point = StoryChart::Point;
 
-/// Rows of a kind that are drawn.
+/// The maximum of rows of a kind.
 constexpr std::size_t kMostTensors = 12;
 constexpr std::size_t kMostHolders = 16;
 constexpr std::size_t kMostPoints = 2000;
@@ -66,7 +66,7 @@ class Builder {
   }
   [[nodiscard]] double x(const std::optional<model::Moment>& at) const { return at ? x(at->ns) : story_.chart.length; }
 
-  /// From its birth to the last that is known of it, with some room.
+  /// Sets the axis from the birth to the last known event, with some space.
   void find_axis(const model::HoldersView& holders) {
     std::int64_t begin = storage_.born.ns.value - start_;
     std::int64_t end = storage_.bytes_gone ? storage_.bytes_gone->at.ns.value - start_ : end_;
@@ -124,7 +124,7 @@ class Builder {
     }
   }
 
-  /// What a census found: a name that was there by then.
+  /// The results of a census: names that existed by then.
   void names() {
     std::map<std::string, bool> known;
     for (const model::Holders& census : storage_.censuses) {
@@ -134,7 +134,7 @@ class Builder {
           name += (i == 0 ? ": " : ", ") + std::string(path.names[i].name.value_or("?"));
         if (known.size() == kMostHolders || !known.emplace(name, true).second) continue;
         const double from = x(path.held_since_at_most.ns);
-        // Without a delete it is there until the bytes go; with one nobody saw for how long.
+        // Without a delete, the name lasts until the bytes are freed. With one, its end was not observed.
         const bool deleted =
             std::ranges::any_of(path.names, [](const auto& each) { return each.delete_line.has_value(); });
         const bool to_return = path.return_line && !deleted && storage_.bytes_gone;
@@ -155,7 +155,7 @@ class Builder {
     }
   }
 
-  /// What readings of the memory found, from the first to the last that did.
+  /// The results of readings of the memory, from the first to the last that found them.
   void readings(const model::HoldersView& holders) {
     std::size_t count = 0;
     for (const model::HoldingPath& path : holders.paths) {

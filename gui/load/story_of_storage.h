@@ -11,11 +11,11 @@ namespace dcmt::gui::load {
 
 struct StoryOfStorage {
   scene::StoryChart chart;
-  std::int64_t begin_ns = 0;  ///< after the start of the trace: where the axis begins
+  std::int64_t begin_ns = 0;  ///< begin of the axis, after the start of the trace
 };
 
-/// @param holders  of this storage, as readings of the memory found them
-/// @param end_ns  after the start: the end of the trace
+/// @param holders  of this storage, according to readings of the memory
+/// @param end_ns  end of the trace, after its start
 [[nodiscard]] StoryOfStorage story_of(const model::StorageView& storage, const model::HoldersView& holders,
                                       std::int64_t start_ns, std::int64_t end_ns);
 

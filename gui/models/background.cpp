@@ -22,7 +22,7 @@ void Background::cancel() {
   ++number_;
   busy_ = false;
   if (run_) run_->stop = true;
-  run_.reset();  // waits for its thread, which stops at once
+  run_.reset();  // waits for its thread, which stops soon
 }
 
 void Background::start(std::function<Answer(const analyzer::Watch& watch)> work) {
@@ -33,13 +33,13 @@ void Background::start(std::function<Answer(const analyzer::Watch& watch)> work)
     Answer answer;
     try {
       answer = work({{}, stop});
-    } catch (const std::exception&) {  // only running out of memory gets here
+    } catch (const std::exception&) {  // only running out of memory leads here
       answer = nullptr;
     }
     QMetaObject::invokeMethod(
         this,
         [this, number, answer = std::move(answer)] {
-          if (number != number_) return;  // a newer request came
+          if (number != number_) return;  // there is a newer request
           busy_ = false;
           if (answer) answer();
         },

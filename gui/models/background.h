@@ -1,4 +1,4 @@
-// Work in a thread of its own, one at a time. Only the newest is answered.
+// Work in a separate thread, one job at a time. Only the newest job is answered.
 #pragma once
 
 #include <QObject>
@@ -19,8 +19,8 @@ class Background : public QObject {
   explicit Background(QObject* parent = nullptr);
   ~Background() override;
 
-  /// Work that runs is stopped first, and not answered.
-  /// @param work  runs in the thread; what it returns runs in this object's, afterwards
+  /// Stops a running job first; its answer is dropped.
+  /// @param work  runs in the thread; the function that it returns runs in this object's thread afterwards
   void start(std::function<Answer(const analyzer::Watch& watch)> work);
   void cancel();
   [[nodiscard]] bool busy() const { return busy_; }

@@ -6,7 +6,7 @@
 namespace dcmt::gui::words {
 namespace {
 
-/// A file's name in few letters: those of compilers are long and say nothing.
+/// A short name of a file: names of generated files are long and have no meaning.
 QString file_name(std::string_view path) {
   constexpr qsizetype kMostLetters = 20;
   QString name = text(short_path(path));

@@ -1,4 +1,4 @@
-// What panels that list properties have in common: rows of two cells, places in the program, holders.
+// Common parts of panels that list properties: rows of two cells, places in the program, holders.
 #pragma once
 
 #include <QString>
@@ -14,10 +14,10 @@
 
 namespace dcmt::gui::words {
 
-/// Rows of a long list that are shown; the rest is a number.
+/// The maximum of rows shown for a long list; the number of the others is shown.
 inline constexpr std::size_t kMostFacts = 12;
 
-/// A property and its value; none where the value is empty.
+/// Adds a property and its value, unless the value is empty.
 void add(std::vector<TableModel::Row>& rows, const char* label, const QString& value);
 /// "model.py:41 forward", with a short name of the file.
 [[nodiscard]] QString site(std::string_view all);
@@ -25,7 +25,7 @@ void add(std::vector<TableModel::Row>& rows, const char* label, const QString& v
 [[nodiscard]] QString place(const model::Actor& by);
 /// "model.py:41 forward"
 [[nodiscard]] QString frame(std::string_view file, std::int64_t line, std::string_view function);
-/// Who holds it, with the lines of each name, and the sum of its references.
+/// Adds the holders with the lines of each name, and the sum of references.
 void add_holders(std::vector<TableModel::Row>& rows, const model::Holders& holders);
 
 }  // namespace dcmt::gui::words

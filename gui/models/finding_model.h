@@ -1,4 +1,4 @@
-// The findings of a device, each with a tick: what if it were fixed?
+// The findings of a device. A tick means: what if it were fixed?
 #pragma once
 
 #include <set>
@@ -15,11 +15,11 @@ class FindingModel : public TableModel {
  public:
   explicit FindingModel(QObject* parent = nullptr);
 
-  /// Those of the device; ticked are those that the report's prediction leaves out.
+  /// Sets the device's findings. Those that the report's prediction leaves out are ticked.
   void set_findings(const model::Report& report, const model::DevicePeak& device);
   [[nodiscard]] std::vector<std::int64_t> ticked() const { return {ticked_.begin(), ticked_.end()}; }
   void set_ticked(const std::vector<std::int64_t>& findings);
-  /// The row of a finding; -1: there is none.
+  /// The row of a finding; -1 if there is none.
   [[nodiscard]] int row_of(std::int64_t finding) const;
 
   [[nodiscard]] QVariant data(const QModelIndex& index, int role) const override;

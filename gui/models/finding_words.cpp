@@ -1,4 +1,4 @@
-// What the panel of the selection says of a finding, by what it is about.
+// Texts of a finding in the panel of the selection, by the finding's kind.
 #include <string>
 
 #include "analyzer/model/quantities.h"
@@ -18,7 +18,7 @@ QString times_of(TimeNs shortest, TimeNs longest) {
                              : time(shortest.value) + QStringLiteral(" to ") + time(longest.value);
 }
 
-/// The first of a list, each by a row of `describe`; the rest is a number.
+/// Adds a row for each of the first elements of a list, and the number of the others.
 template <class List, class Describe>
 void add_list(Rows& rows, const char* label, const List& list, const Describe& describe) {
   for (std::size_t i = 0; i < list.size() && i < kMostFacts; ++i) add(rows, label, describe(list[i]));
@@ -33,7 +33,7 @@ void add_holder(Rows& rows, std::string_view path, const std::optional<std::stri
 
 void add_growth(Rows& rows, const model::Growth& growth) {
   add_holder(rows, growth.holder, growth.place, growth.type);
-  // By their text: one statement is likely the one, of several nothing says which it was.
+  // Found by text: a single statement is probably the right one; of several, nothing shows which one it was.
   add_list(
       rows, growth.stored_by.size() == 1 ? "added at" : "added at one of", growth.stored_by,
       [](const model::StoringStatement& each) { return text(each.site) + QStringLiteral("   ") + text(each.text); });
@@ -147,7 +147,7 @@ void add_pools(Rows& rows, const model::Pools& pools) {
   });
 }
 
-/// A row for each graph: the names of its parameters, or their numbers where not all have one.
+/// A row for each graph: the names of its parameters, or their numbers if some have no name.
 void add_names(Rows& rows, const model::Finding& finding) {
   for (const model::ParametersOfGraph& graph : finding.parameters) {
     const bool named = !graph.names.empty();
@@ -162,7 +162,7 @@ void add_names(Rows& rows, const model::Finding& finding) {
   }
 }
 
-/// Of parameters that were gathered: which, in which steps, by whom they were gathered, released and read.
+/// For gathered parameters: which ones, in which steps, and who gathered, released and read them.
 void add_parameters(Rows& rows, const model::Finding& finding) {
   add_names(rows, finding);
   if (const auto& steps = finding.steps; steps.size() == 1)

@@ -1,4 +1,4 @@
-// Watches the file of a trace that is open: one that grows is read again, of another a line says what happened to it.
+// Watches the file of an open trace. A growing trace is read again; for other changes a message is shown.
 #pragma once
 
 #include <QElapsedTimer>
@@ -18,17 +18,17 @@ class Follower : public QObject {
   explicit Follower(QObject* parent = nullptr);
 
   /// @param stamp  from before the trace was read
-  /// @param growing  it is still recorded
-  /// @param read_ms  how long reading took: a trace that grows is read again after four times of that at the earliest
+  /// @param growing  the trace is still being recorded
+  /// @param read_ms  the duration of reading: a growing trace is read again after at least four times as long
   void watch(const std::string& path, const load::FileStamp& stamp, bool growing, qint64 read_ms);
   void stop() { timer_.stop(); }
-  /// Looks now. @return something was said
+  /// Checks now. @return whether a message was shown
   bool look();
-  /// The file as it is now, for whoever reads it again.
+  /// The current stamp of the file, for the next reading.
   [[nodiscard]] const load::FileStamp& stamp() const { return stamp_; }
 
  signals:
-  /// It has grown, or was finished.
+  /// The trace has grown, or was finished.
   void grown();
   void said(const QString& line);
 

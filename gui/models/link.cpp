@@ -10,7 +10,7 @@ namespace {
 const QString kScheme = QStringLiteral("dcmt:");
 const QString kView = QStringLiteral("#view");
 
-/// What has a meaning in a link is written as its number.
+/// Characters with a meaning in a link are written as their numbers.
 QString written(const QString& text) {
   return QString::fromLatin1(text.toUtf8().toPercentEncoding(QByteArray("/:.,_-+@ ")));
 }

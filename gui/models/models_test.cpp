@@ -1,4 +1,4 @@
-// Models, the selection and links, without a window.
+// Tests models, the selection and links, without a window.
 #include <gtest/gtest.h>
 
 #include <QAbstractItemModelTester>

@@ -10,16 +10,16 @@
 namespace dcmt::gui {
 namespace {
 
-/// About as many as a window has columns.
+/// About the number of columns of a window.
 constexpr std::size_t kStretches = 2000;
 
-/// As dc-memtrace has them (docs/viewer.md).
+/// The exit codes of dc-memtrace (docs/viewer.md).
 int exit_code_of(ErrorCode code) { return code == ErrorCode::kUsage ? 2 : code == ErrorCode::kStopped ? 130 : 3; }
 
 Expected<SessionPointer> opened_session(const std::string& path, const analyzer::Watch& watch) {
   try {
     return load::open_session(path, watch);
-  } catch (const std::exception&) {  // only running out of memory gets here
+  } catch (const std::exception&) {  // only running out of memory leads here
     return Error{ErrorCode::kBadInput, path + ": there is not enough memory for this trace."};
   }
 }
@@ -39,7 +39,7 @@ void Opener::cancel() {
   ++number_;
   busy_ = false;
   if (work_) work_->stop = true;
-  work_.reset();  // waits for its thread, which stops at once
+  work_.reset();  // waits for its thread, which stops soon
 }
 
 void Opener::open(const std::string& path) {
@@ -76,7 +76,7 @@ void Opener::open(const std::string& path) {
 }
 
 void Opener::finish(int number, const Expected<SessionPointer>& session) {
-  if (number != number_) return;  // a newer request came
+  if (number != number_) return;  // there is a newer request
   busy_ = false;
   if (session.ok()) {
     emit opened(*session);

@@ -1,4 +1,4 @@
-// Opens traces in a thread of its own. Only the newest request is answered.
+// Opens traces in a separate thread. Only the newest request is answered.
 #pragma once
 
 #include <QObject>
@@ -25,12 +25,12 @@ class Opener : public QObject {
   ~Opener() override;
 
   void open(const std::string& path);
-  /// The work stops; nothing is opened.
+  /// Stops the work. Nothing is opened.
   void cancel();
   [[nodiscard]] bool busy() const { return busy_; }
 
  signals:
-  /// The curve, where it can be shown before the rest is read.
+  /// The curve, if it can be shown before the rest is loaded.
   void overview(dcmt::gui::OverviewPointer overview);
   void progress(double share);
   void opened(dcmt::gui::SessionPointer session);

@@ -26,7 +26,7 @@ QString reading(const model::Reading& of) {
 
 QString dash(const std::optional<Bytes>& bytes) { return bytes ? exact_bytes(bytes->value) : QStringLiteral("-"); }
 
-/// The last row of a table that is cut.
+/// The last row of a truncated table.
 template <class List>
 void add_rest(RowList& rows, const List& all, std::size_t columns, const char* command) {
   if (all.size() <= rows.size()) return;
@@ -268,7 +268,7 @@ RowList stretches(const std::vector<scene::StretchAt>& stretches) {
 
 QString stretches_title(const std::vector<scene::StretchAt>& stretches) {
   const std::vector<const scene::Occupied*> all = scene::occupied(stretches);
-  // All addresses there are would be one byte more than there are numbers.
+  // The size of the whole address space does not fit into a number.
   scene::Address bytes = 0;
   scene::Address used = 0;
   std::int64_t largest = 0;

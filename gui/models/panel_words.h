@@ -1,4 +1,4 @@
-// Holders, releases, growth, what autograd saved and the run's facts as texts, for tables.
+// Texts for tables: holders, releases, growth, what autograd saved, facts of the run.
 #pragma once
 
 #include <vector>
@@ -12,38 +12,39 @@
 
 namespace dcmt::gui::words {
 
-/// Rows of a long table that are made; a last row says how many are not.
+/// The maximum of rows made for a long table. A last row has the number of the others.
 inline constexpr std::size_t kMostTableRows = 20000;
 
-/// Path, type, bytes, what is freed if only it is emptied, storages.
+/// Columns: path, type, bytes, bytes freed if only this container is emptied, storages.
 [[nodiscard]] std::vector<TableModel::ColumnOf> container_columns();
 [[nodiscard]] std::vector<TableModel::Row> containers(const model::HoldersView& view);
-/// Path, bytes, storages, found, still.
+/// Columns: path, bytes, storages, found, still.
 [[nodiscard]] std::vector<TableModel::ColumnOf> path_columns();
 [[nodiscard]] std::vector<TableModel::Row> paths(const model::HoldersView& view);
 /// "finding 1: 156 storages, 40,894,464 B; ..."
 [[nodiscard]] QString holders_title(const model::HoldersView& view);
 
-/// Seq, step, parameter, uses left, verdict, bytes before, after, gone. The id is the sequence number.
+/// Columns: seq, step, parameter, uses left, verdict, bytes before, after, gone. The id is the sequence number.
 [[nodiscard]] std::vector<TableModel::ColumnOf> release_columns();
 [[nodiscard]] std::vector<TableModel::Row> releases(const model::ReleasesView& view);
 
-/// Step, bytes born in it that outlive it, storages, bytes one step later, storages then, most of them. The id is a
-/// storage, 0: none.
+/// Columns: step, bytes born in it that outlive it, storages, bytes one step later, storages then, place of most of
+/// them. The id is a storage; 0: none.
 [[nodiscard]] std::vector<TableModel::ColumnOf> survivor_columns();
 [[nodiscard]] std::vector<TableModel::Row> survivors(const model::Report& report);
 
-/// Node, field, bytes, of them elsewhere too, storages, graph held by.
+/// Columns: node, field, bytes, bytes that are also elsewhere, storages, holder of the graph.
 [[nodiscard]] std::vector<TableModel::ColumnOf> saved_columns();
 [[nodiscard]] std::vector<TableModel::Row> saved(const model::SavedView& view);
 
-/// Address, bytes, in blocks, blocks, largest gap. The id is 1 + the lifetime of the first block, 0: none lives there.
+/// Columns: address, bytes, bytes in blocks, blocks, largest gap. The id is 1 + the lifetime of the first block; 0:
+/// none.
 [[nodiscard]] std::vector<TableModel::ColumnOf> stretch_columns();
 [[nodiscard]] std::vector<TableModel::Row> stretches(const std::vector<scene::StretchAt>& stretches);
 /// "12,582,912 B of 33,554,432 B that blocks ever lay in, 3 stretches, 12 blocks · largest gap 4,194,304 B".
 [[nodiscard]] QString stretches_title(const std::vector<scene::StretchAt>& stretches);
 
-/// Rows of two cells: what was recorded, how much of it, what is missing and why.
+/// Rows of two cells: what was recorded, how much of it, and what is missing for which reason.
 [[nodiscard]] std::vector<TableModel::Row> run(const model::Report& report);
 
 }  // namespace dcmt::gui::words

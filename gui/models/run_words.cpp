@@ -12,7 +12,7 @@ namespace {
 using analyzer::Fate;
 using analyzer::RankComparison;
 
-/// Rows of a long list that are shown; the rest is a number.
+/// The maximum of rows shown for a long list; the number of the others is shown.
 constexpr std::size_t kMostRows = 20;
 
 QString ranks_text(const analyzer::Ranks& ranks) {

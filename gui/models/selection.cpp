@@ -3,7 +3,7 @@
 namespace dcmt::gui {
 
 void Selection::clear() {
-  // All of it first: whoever hears of one asks for the others.
+  // Changes everything before the first signal: receivers of one signal ask for the other values.
   const bool selected = finding_ != 0 || lifetime_;
   const bool at_point = point_.has_value();
   finding_ = 0;

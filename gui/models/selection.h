@@ -1,4 +1,4 @@
-// What is selected, for all panels together: a finding, a storage, a point.
+// The common selection of all panels: a finding, a storage, a point.
 #pragma once
 
 #include <QObject>
@@ -21,14 +21,14 @@ class Selection : public QObject {
   [[nodiscard]] std::optional<scene::Unit> point() const { return point_; }
 
   void clear();
-  /// 0: none. The lifetime stays what it is.
+  /// 0: none. The selected lifetime does not change.
   void select_finding(std::int64_t finding);
-  /// @param finding  the one that it is of; 0: none
+  /// @param finding  the finding of the lifetime; 0: none
   void select_lifetime(std::optional<scene::LifetimeId> lifetime, std::int64_t finding);
   void select_point(std::optional<scene::Unit> point);
 
  signals:
-  /// A finding or a lifetime.
+  /// The finding or the lifetime has changed.
   void changed();
   void point_changed();
 

@@ -1,4 +1,4 @@
-// A table of texts, replaced as a whole: what most panels show.
+// A table of texts that is replaced as a whole. Most panels show one.
 #pragma once
 
 #include <QAbstractTableModel>
@@ -14,12 +14,12 @@ class TableModel : public QAbstractTableModel {
  public:
   struct Row {
     std::vector<QString> cells;
-    std::vector<double> order;  ///< by which cells are sorted where they are numbers; empty: by their texts
-    qint64 id = 0;              ///< what the row is of
+    std::vector<double> order;  ///< sort keys of cells that are numbers; empty: cells are sorted by text
+    qint64 id = 0;              ///< identifies the row's subject
   };
   struct ColumnOf {
     QString title;
-    bool number = false;  ///< at the right
+    bool number = false;  ///< aligned right
   };
 
   explicit TableModel(std::vector<ColumnOf> columns, QObject* parent = nullptr);
@@ -28,7 +28,7 @@ class TableModel : public QAbstractTableModel {
   void set_table(std::vector<ColumnOf> columns, std::vector<Row> rows);
   [[nodiscard]] const Row& row_at(int row) const { return rows_[static_cast<std::size_t>(row)]; }
   [[nodiscard]] const std::vector<Row>& rows() const { return rows_; }
-  /// Rows as text, one a line, cells apart by tabs.
+  /// Rows as text, one per line, with tabs between cells.
   [[nodiscard]] QString text_of(const QModelIndexList& rows) const;
 
   [[nodiscard]] int rowCount(const QModelIndex& parent = {}) const override;

@@ -1,4 +1,4 @@
-// Finds the curve without the ticked findings, beside the window. Only the newest request is answered.
+// Computes the curve without the ticked findings in a separate thread. Only the newest request is answered.
 #pragma once
 
 #include <QObject>
@@ -21,7 +21,7 @@ class WhatIf : public QObject {
 
   /// The session stays alive until the work is done.
   void ask(SessionPointer session, std::size_t device, std::vector<std::int64_t> findings);
-  /// What was asked is not answered: something else is shown.
+  /// Drops the pending answer, because something else is shown.
   void drop();
 
  signals:
@@ -36,10 +36,10 @@ class WhatIf : public QObject {
     std::size_t device = 0;
     std::vector<std::int64_t> findings;
   };
-  std::optional<Question> next_;  ///< asked while a thread is busy
+  std::optional<Question> next_;  ///< requested while a thread was busy
   std::jthread thread_;
   bool busy_ = false;
-  int number_ = 0;  ///< of what is shown: older answers are dropped
+  int number_ = 0;  ///< number of the current request: older answers are dropped
 };
 
 }  // namespace dcmt::gui

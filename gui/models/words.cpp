@@ -103,7 +103,7 @@ std::vector<TableModel::Row> facts(const model::StorageView& storage) {
   for (const model::Frame& each : storage.born_by.stack) {
     if (rows.size() > kMostFacts) break;
     const QString line = frame(each.file, each.line, each.function);
-    const bool said = rows.back().cells[1].endsWith(line);  // the site is the innermost of them
+    const bool said = rows.back().cells[1].endsWith(line);  // the site is the innermost frame
     if (!each.library && !said) add(rows, "", line);
   }
   for (std::size_t i = 0; i < storage.owners.size() && i < kMostFacts; ++i) {
@@ -131,7 +131,7 @@ std::vector<TableModel::Row> facts(const model::DevicePeak& peak, const model::R
   add(rows, "dead but held", exact_bytes(peak.dead_bytes.value));
   add(rows, "predicted", exact_bytes(peak.predicted_bytes.value));
   if (peak.reserved_bytes) add(rows, "reserved", exact_bytes(peak.reserved_bytes->value) + QStringLiteral(" at most"));
-  // What may be on purpose is no finding, and would be seen nowhere else.
+  // Remarks may describe intended behaviour, so they are no findings, but no other panel shows them.
   for (const model::Remark& remark : report.remarks) add(rows, "remark", text(remark.text));
   return rows;
 }

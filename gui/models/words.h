@@ -1,4 +1,4 @@
-// The report model in the words of the panels. Text of a trace is data: it is shown as plain text only.
+// The report model as texts for panels. Texts of a trace are data: they are shown only as plain text.
 #pragma once
 
 #include <QString>
@@ -25,13 +25,13 @@ namespace dcmt::gui::words {
 /// "1 RELEASE KEEPS STORAGE"
 [[nodiscard]] QString title(const model::Finding& finding);
 
-/// Rows of two cells, a property and its value.
+/// Rows of two cells: a property and its value.
 [[nodiscard]] std::vector<TableModel::Row> facts(const model::Finding& finding, const model::Report& report);
 [[nodiscard]] std::vector<TableModel::Row> facts(const model::StorageView& storage);
-/// Of a device: its peak and what it consists of.
+/// A device's peak and its composition.
 [[nodiscard]] std::vector<TableModel::Row> facts(const model::DevicePeak& peak, const model::Report& report);
 
-/// Rows of four cells: sequence, time after the start, what, by whom.
+/// Rows of four cells: sequence, time after the start, event, originator.
 [[nodiscard]] std::vector<TableModel::Row> story(const model::StorageView& storage);
 /// Rows of four cells: bytes, share, blocks, name.
 [[nodiscard]] std::vector<TableModel::Row> groups(const model::Groups& groups);

@@ -11,7 +11,7 @@
 namespace dcmt::gui::scene {
 namespace {
 
-/// Lines that the bytes of all stretches take together, about.
+/// The approximate number of lines for the bytes of all stretches.
 constexpr std::int64_t kLines = 24;
 constexpr std::int64_t kLeastOfLine = 64 << 10;
 
@@ -30,7 +30,7 @@ std::size_t lines_of(const StretchAt& stretch, std::int64_t of_line) {
   return static_cast<std::size_t>(std::min(std::ceil(bytes / static_cast<double>(of_line)), 1e6));
 }
 
-/// How many stretches there is room for, and the lines that they take.
+/// The number of stretches that fit, and the number of their lines.
 std::pair<std::size_t, std::size_t> room_for(std::span<const StretchAt> stretches) {
   const std::int64_t of_line = bytes_of_line(stretches);
   std::size_t lines = 0;
@@ -42,7 +42,7 @@ std::pair<std::size_t, std::size_t> room_for(std::span<const StretchAt> stretche
   return {stretches.size(), lines};
 }
 
-/// What is reserved, where that is known.
+/// The reserved bytes, if they are known.
 std::int64_t room_of(const StretchAt& stretch) {
   if (!stretch.segments) return stretch.addresses.bytes();
   std::int64_t bytes = 0;
@@ -70,7 +70,7 @@ class MapPainter {
   }
 
  private:
-  /// Columns of a byte.
+  /// Columns per byte.
   [[nodiscard]] double scale() const {
     return static_cast<double>(facts_.chart.width) / static_cast<double>(facts_.bytes_of_line);
   }
@@ -94,7 +94,7 @@ class MapPainter {
     }
   }
 
-  /// `block`: the first that may reach into the line; moved to the first that may reach into the next.
+  /// @param block  the first block that may reach into the line; on return, the one for the next line
   void line(const StretchAt& of, std::size_t index, const AddressStretch& part,
             std::vector<LifetimeId>::const_iterator& block) {
     const int height = line_height(look_.text_height) - 2;
@@ -120,7 +120,7 @@ class MapPainter {
         Color& at_x = colors_[static_cast<std::size_t>(x)];
         if (at_x != look_.theme->finding) at_x = color;
       }
-      // A line between neighbours, where there is room for one.
+      // A line between neighbours, if there is space for it.
       if (x1 - x0 > 3 && ends_here) colors_[static_cast<std::size_t>(x1 - 1)] = look_.theme->background;
       facts_.bars.push_back({*at, {facts_.chart.x + x0, y_, x1 - x0, height}});
     }
@@ -138,7 +138,7 @@ class MapPainter {
     y_ += line_height(look_.text_height);
   }
 
-  /// What of the line is reserved.
+  /// Draws the reserved parts of the line.
   void segments(std::span<const Occupied> all, const AddressStretch& part, int width) {
     for (const Occupied& segment : all) {
       const AddressStretch& of = segment.addresses;
@@ -152,7 +152,7 @@ class MapPainter {
     }
   }
 
-  /// Whether a segment begins and ends in a line.
+  /// Whether a segment begins or ends in a line.
   struct Edges {
     bool begins = false, ends = false;
   };
@@ -171,7 +171,7 @@ class MapPainter {
   Canvas& canvas_;
   AddressMapFacts facts_;
   int y_ = 2;
-  std::vector<Edges> edges_;  ///< of each of facts_.segments
+  std::vector<Edges> edges_;  ///< by index in facts_.segments
   std::vector<Color> colors_;
   std::string name_, part_;
 };
@@ -189,7 +189,7 @@ AddressMapFacts draw_address_map(const Recording& recording, std::span<const Add
 }
 
 std::optional<LifetimeId> hit(const AddressMapFacts& facts, int x, int y) {
-  // Of several in one column, the one that covers most of it is the widest.
+  // Of several blocks in one column, the one that covers most of the column.
   std::optional<LifetimeId> found;
   int widest = 0;
   for (const BarOf& bar : facts.bars) {

@@ -1,5 +1,5 @@
-// What lay where at one point: stretches of addresses with their blocks, and the gaps between them. Where segments are
-// known, each has a frame, and what is in none is empty.
+// The addresses of blocks at one point: stretches of addresses with their blocks, and the gaps between them. If
+// segments are known, each has a frame, and addresses outside of segments are empty.
 #pragma once
 
 #include <optional>
@@ -11,21 +11,21 @@
 
 namespace dcmt::gui::scene {
 
-/// A picture of at most so many lines; stretches that have no room are named in the last one.
+/// The maximum of lines in a picture. Stretches that do not fit are named in the last one.
 inline constexpr std::size_t kMostAddressLines = 400;
 
 struct AddressMapFacts {
   struct Line {
-    Box box;                  ///< of its addresses
+    Box box;                  ///< of the stretch's addresses
     std::size_t stretch = 0;  ///< index
     AddressStretch addresses;
   };
   Box chart;
   std::vector<Line> lines;
-  std::vector<BarOf> bars;    ///< of blocks, one for each line that they are in
-  std::vector<Box> segments;  ///< their frames, one for each line that they are in
+  std::vector<BarOf> bars;    ///< of blocks, one for each of their lines
+  std::vector<Box> segments;  ///< frames of segments, one for each of their lines
   std::vector<TextOf> texts;
-  std::int64_t bytes_of_line = 0;  ///< that a whole line stands for
+  std::int64_t bytes_of_line = 0;  ///< bytes that a full line stands for
   int height = 0;
 };
 
@@ -34,7 +34,7 @@ struct AddressMapFacts {
 AddressMapFacts draw_address_map(const Recording& recording, std::span<const Address> addresses,
                                  std::span<const StretchAt> stretches, const Look& look, Canvas& canvas);
 
-/// The block there.
+/// The block at that pixel.
 [[nodiscard]] std::optional<LifetimeId> hit(const AddressMapFacts& facts, int x, int y);
 
 }  // namespace dcmt::gui::scene

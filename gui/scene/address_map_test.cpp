@@ -21,7 +21,7 @@ TEST(AddressMap, ShowsEachBlockWhereItLies) {
   for (unsigned seed = 0; seed < 40; ++seed) {
     std::mt19937 random(seed);
     const Recording recording = testing::random_recording(random, 10 + random_below(random, 400), 3);
-    std::vector<Address> addresses;  // anywhere, each its own room
+    std::vector<Address> addresses;  // anywhere, without overlaps
     Address at = 0x7f0000000000;
     for (const Lifetime& lifetime : recording.lifetimes()) {
       addresses.push_back(random_below(random, 9) == 0 ? 0 : at);
@@ -39,7 +39,7 @@ TEST(AddressMap, ShowsEachBlockWhereItLies) {
     raster.begin(look.width, look.height, look.theme->background);
     const AddressMapFacts facts = draw_address_map(recording, addresses, stretches, look, raster);
     EXPECT_EQ(facts.height, look.height);
-    // Lines are all addresses of the stretches, in order.
+    // The lines contain all addresses of the stretches in order.
     std::size_t stretch = 0;
     Address next = stretches.empty() ? 0 : stretches.front().addresses.from;
     for (const AddressMapFacts::Line& line : facts.lines) {
@@ -51,7 +51,7 @@ TEST(AddressMap, ShowsEachBlockWhereItLies) {
       next = line.addresses.to;
     }
     EXPECT_TRUE(facts.lines.empty() || stretch + 1 == stretches.size());
-    // A column has a block's color if and only if a block that lives touches it.
+    // A column has a block's color exactly if a live block touches it.
     const double scale = facts.chart.width / static_cast<double>(facts.bytes_of_line);
     for (const AddressMapFacts::Line& line : facts.lines) {
       for (int x = 0; x < line.box.width; ++x) {
@@ -64,7 +64,7 @@ TEST(AddressMap, ShowsEachBlockWhereItLies) {
               0.0, std::min(to, begin + static_cast<double>(recording.lifetimes()[id].bytes)) - std::max(from, begin));
         }
         const bool found = hit(facts, line.box.x + x, line.box.y + 1).has_value();
-        // At an edge, a column may have less of a block than numbers can say.
+        // At an edge, a column may contain less of a block than the precision of numbers.
         if (covered > 1e-2 * (to - from)) {
           EXPECT_TRUE(found) << "seed " << seed << " column " << x;
         }
@@ -83,7 +83,7 @@ TEST(AddressMap, ShowsEachBlockWhereItLies) {
   }
 }
 
-/// By the pixels in the middle of a line: a block, free in a segment, or nothing.
+/// Checks the pixels in the middle of a line: a block, free space in a segment, or nothing.
 TEST(AddressMap, WhatIsInNoSegmentIsEmpty) {
   Recording recording;
   recording.begin(1, 100'000, 0, 0);

@@ -18,7 +18,7 @@ Address end_of(const Recording& recording, std::span<const Address> addresses, L
   return address_end(addresses[id], recording.lifetimes()[id].bytes);
 }
 
-/// Those whose address is known, ascending by it.
+/// The lifetimes with a known address, ascending by address.
 std::vector<LifetimeId> by_address(std::span<const Address> addresses) {
   std::vector<LifetimeId> order;
   for (std::size_t i = 0; i < addresses.size(); ++i) {
@@ -30,7 +30,7 @@ std::vector<LifetimeId> by_address(std::span<const Address> addresses) {
   return order;
 }
 
-/// Stretches of time of one lane, apart from each other.
+/// The occupied times of one lane; they do not overlap.
 class Lane {
  public:
   [[nodiscard]] bool has_room(const Lifetime& of) const {
@@ -45,7 +45,7 @@ class Lane {
   std::set<std::pair<Unit, Unit>> taken_;
 };
 
-/// Bytes and gaps of what lives there.
+/// Computes the bytes and gaps of the live blocks.
 void measure(const Recording& recording, std::span<const Address> addresses, Occupied& of) {
   Address at = of.addresses.from;
   const auto gap_to = [&](Address to) {
@@ -80,7 +80,7 @@ Address address_end(Address from, std::int64_t bytes) {
 
 std::vector<AddressStretch> address_stretches(const Recording& recording, std::span<const Address> addresses,
                                               std::span<const AddressStretch> segments) {
-  std::map<Address, Address> found;  // from and to of each
+  std::map<Address, Address> found;  // begin and end of each stretch
   const auto near = [](Address to, Address from) {
     return from <= to || from - to < static_cast<Address>(kStretchGap);
   };
@@ -115,7 +115,7 @@ AddressLanes address_lanes(const Recording& recording, std::span<const Address> 
   found.lane_of.assign(lifetimes.size(), kNoLane);
   found.lanes_of_each.assign(stretches.size(), 1);
   const std::vector<LifetimeId> order = by_address(addresses);
-  std::uint32_t lane = 0;  // of all
+  std::uint32_t lane = 0;  // number over all stretches
   std::uint32_t stretch = 0;
   Lane taken;
   for (std::size_t at = 0; at < order.size();) {
@@ -136,7 +136,7 @@ AddressLanes address_lanes(const Recording& recording, std::span<const Address> 
     if (!fits) next_lane();
     for (; at < end; ++at) {
       const LifetimeId id = order[at];
-      // Two at one address at one time: a death was lost.
+      // Two lifetimes at one address at one time: the end of one was lost.
       if (!taken.has_room(lifetimes[id])) next_lane();
       taken.add(lifetimes[id]);
       found.lane_of[id] = lane;

@@ -14,7 +14,7 @@ namespace {
 
 using testing::random_below;
 
-/// As an allocator would: never two at one place, by first fit in a few segments; a few without an address.
+/// Places lifetimes like an allocator: without overlaps, by first fit in a few segments; a few have no address.
 std::vector<Address> placed(std::mt19937& random, const Recording& recording, bool damaged) {
   std::vector<Address> addresses(recording.lifetimes().size());
   std::map<Address, Address> used;  // begin to end
@@ -90,7 +90,7 @@ TEST(Addresses, GapsOfAPointAreThoseBetweenItsBlocks) {
       ASSERT_EQ(all.size(), places.size());
       std::multiset<LifetimeId> seen;
       for (const StretchAt& each : all) {
-        // Byte by byte would be slow: by the points at which something begins or ends.
+        // Checking each byte would be slow, so only points are checked at which something begins or ends.
         std::set<Address> points{each.addresses.from, each.addresses.to};
         for (const LifetimeId id : each.live) {
           seen.insert(id);
@@ -122,7 +122,7 @@ TEST(Addresses, GapsOfAPointAreThoseBetweenItsBlocks) {
   }
 }
 
-/// Segments apart from each other, or side by side, over what blocks lie in and beyond it.
+/// Segments, disjoint or adjacent, over the addresses of blocks and beyond.
 std::vector<AddressStretch> random_segments(std::mt19937& random) {
   std::vector<AddressStretch> segments;
   Address at = 0x10000000 - 5'000'000;

@@ -1,4 +1,4 @@
-// A frame allocates nothing once frames before it have: counted.
+// Tests that a frame allocates nothing after earlier frames have, by counting.
 #include <gtest/gtest.h>
 
 #include <atomic>

@@ -57,7 +57,7 @@ void BandCurves::highest(std::size_t band, std::span<const Column> columns, std:
   for (std::size_t i = 0; i < columns.size(); ++i) {
     first = gallop(first, count, [&](std::size_t at) { return of.changes[at] <= columns[i].from; });
     const std::size_t end = gallop(first, count, [&](std::size_t at) { return of.changes[at] < columns[i].to; });
-    // What the change before has left is there when the column begins.
+    // The value left by the change before holds at the begin of the column.
     found[i] = highest(of, first > 0 ? first - 1 : 0, end);
   }
 }

@@ -1,4 +1,4 @@
-// The bytes of each band over time, for bands whose lanes are not shown.
+// The bytes of each band over time. They are drawn for bands whose lanes are hidden.
 #pragma once
 
 #include <cstddef>
@@ -15,26 +15,26 @@ namespace dcmt::gui::scene {
 class BandCurves {
  public:
   BandCurves(const Recording& recording, std::size_t bands);
-  /// @param band_of  of each lifetime; `bands` or more: none
+  /// @param band_of  the band of each lifetime; values from `bands` on mean none
   BandCurves(const Recording& recording, std::size_t bands, const std::vector<std::uint32_t>& band_of);
 
-  /// The most bytes of a band in each of columns that follow each other.
+  /// The maximum of a band's bytes in each of consecutive columns.
   void highest(std::size_t band, std::span<const Column> columns, std::span<std::int64_t> found) const;
-  /// In the whole recording.
+  /// The maximum in the whole recording.
   [[nodiscard]] std::int64_t peak(std::size_t band) const { return bands_[band].peak; }
 
  private:
-  static constexpr std::size_t kLeaf = 16;               ///< changes
-  static constexpr std::size_t kBranch = kLeaf * kLeaf;  ///< changes
+  static constexpr std::size_t kLeaf = 16;               ///< number of changes
+  static constexpr std::size_t kBranch = kLeaf * kLeaf;  ///< number of changes
 
   struct Band {
-    std::vector<Unit> changes;                   ///< units at whose begin its bytes change
-    std::vector<std::int64_t> bytes;             ///< after each of them
-    std::vector<std::int64_t> leaves, branches;  ///< the highest of each kLeaf and kBranch changes
+    std::vector<Unit> changes;                   ///< units at whose begin the bytes change
+    std::vector<std::int64_t> bytes;             ///< bytes after each change
+    std::vector<std::int64_t> leaves, branches;  ///< the maximum of each kLeaf and kBranch changes
     std::int64_t peak = 0;
   };
 
-  /// After the changes [first, end).
+  /// The maximum after the changes [first, end).
   [[nodiscard]] static std::int64_t highest(const Band& band, std::size_t first, std::size_t end);
 
   template <class BandOf>

@@ -1,4 +1,4 @@
-// Where a frame is drawn: into pixels for a window, or as SVG for a page. All numbers are pixels from the top left.
+// The target of a drawing: pixels for a window, or SVG for a page. All numbers are pixels from the top left.
 #pragma once
 
 #include <cstdint>
@@ -27,15 +27,15 @@ class Canvas {
   virtual ~Canvas() = default;
 
   virtual void fill(const Box& box, Color color) = 0;
-  /// Diagonal stripes: what is kept for nothing.
+  /// Diagonal stripes, for what is kept for nothing.
   virtual void hatch(const Box& box, Color color) = 0;
-  /// A row of columns, `height` pixels high; a column without a color (kNone) stays as it is.
+  /// A row of columns, `height` pixels high. Columns with kNone are not changed.
   virtual void row(int x, int y, int height, std::span<const Color> columns) = 0;
-  /// For each column what lies between two heights; `hatched`: in stripes.
+  /// Fills each column between two heights. `hatched`: with stripes.
   virtual void area(int x, std::span<const int> tops, std::span<const int> bottoms, Color color, bool hatched) = 0;
-  /// A line through the heights of columns, dashed.
+  /// A dashed line through the heights of columns.
   virtual void line(int x, std::span<const int> ys, Color color) = 0;
-  /// Plain text that fits into the box, in its middle.
+  /// Plain text in the middle of the box. It must fit.
   virtual void text(const Box& box, std::string_view text, Color color) = 0;
 
   static constexpr Color kNone = 0xff000000;

@@ -1,4 +1,4 @@
-// Colors of the timeline. Those of groups are told apart by people who do not see all colors (Okabe and Ito).
+// Colors of the timeline. People with colour blindness can distinguish those of groups (Okabe and Ito).
 #pragma once
 
 #include <array>

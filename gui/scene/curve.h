@@ -1,4 +1,4 @@
-// The allocated curve, and what it consists of, in columns: exact at every column's highest point, whatever the zoom.
+// The allocated curve and its composition in columns. The highest point of each column is exact at every zoom.
 #pragma once
 
 #include <array>
@@ -14,47 +14,47 @@ namespace dcmt::gui::scene {
 
 using GroupBytes = std::array<std::int64_t, kGroups>;
 
-/// Of the units of a column.
+/// The bytes in the units of a column.
 struct CurveColumn {
   std::int64_t lowest = 0, highest = 0;
-  Unit highest_at = 0;  ///< the first of its units with the highest bytes
+  Unit highest_at = 0;  ///< the first unit with the highest bytes
 };
 
-/// Bytes that are left out of the curve from a unit on (negative), or come back.
+/// Bytes that the curve leaves out from a unit on (negative), or that return.
 struct LeftOut {
   Unit unit = 0;
   std::int64_t delta = 0;
 };
 
-/// A pyramid over units: nodes of 64, then of 4 nodes each. `recording` must outlive it. Thread-safety: const after
-/// construction.
+/// A pyramid over units: nodes of 64 units, then of 4 nodes each. `recording` must outlive this object.
+/// Thread-safety: const after construction.
 class Curve {
  public:
   explicit Curve(const Recording& recording);
-  /// Without its groups, so that those of the recording may change meanwhile.
+  /// A curve without groups, so that groups of the recording may change in parallel.
   /// @param left_out  ascending by unit
   Curve(const Recording& recording, std::vector<LeftOut> left_out);
 
-  /// Of columns that follow each other. What lies at the edge of two is read once.
+  /// Fills consecutive columns. Data at the edge of two columns is read once.
   void columns(std::span<const Column> columns, std::span<CurveColumn> found) const;
   [[nodiscard]] CurveColumn column(Unit from, Unit to) const;
-  /// Bytes of each group in one unit. Not of a curve that leaves something out.
+  /// The bytes of each group in one unit. Only for a curve that leaves nothing out.
   [[nodiscard]] GroupBytes groups_at(Unit unit) const;
   [[nodiscard]] std::int64_t at(Unit unit) const { return column(unit, unit + 1).highest; }
-  /// Bytes that are left out in one unit; 0 or more.
+  /// The bytes that are left out in one unit; not negative.
   [[nodiscard]] std::int64_t left_out_at(Unit unit) const;
   [[nodiscard]] std::int64_t peak() const { return peak_.highest; }
   [[nodiscard]] Unit peak_at() const { return peak_.highest_at; }
 
-  /// After the groups of the recording have changed.
+  /// To be called after the groups of the recording have changed.
   void find_groups();
 
  private:
   static constexpr Unit kLeaf = 64, kFan = 4;
 
-  /// The bytes in each unit of one of the finest nodes.
+  /// A cache of the bytes in each unit of one of the finest nodes.
   struct Leaf {
-    std::size_t index = std::numeric_limits<std::size_t>::max();  ///< of the node; this one: none was read
+    std::size_t index = std::numeric_limits<std::size_t>::max();  ///< of the node; the initial value: none
     std::array<std::int64_t, kLeaf> bytes;
   };
 
@@ -64,9 +64,9 @@ class Curve {
 
   const Recording* recording_;
   std::vector<LeftOut> left_out_;
-  std::vector<std::int64_t> left_out_sums_;      ///< after each of them
+  std::vector<std::int64_t> left_out_sums_;      ///< after each of `left_out_`
   std::vector<std::vector<CurveColumn>> nodes_;  ///< by level, the finest first
-  std::vector<GroupBytes> groups_;               ///< of the finest nodes, at their highest
+  std::vector<GroupBytes> groups_;               ///< of the finest nodes, at their highest unit
   CurveColumn peak_;
 };
 

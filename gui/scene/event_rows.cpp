@@ -1,4 +1,4 @@
-// Rows of what happened beside the memory: operators, gathers, releases.
+// Rows of events: operators, gathers, releases.
 #include <algorithm>
 #include <cmath>
 
@@ -20,7 +20,7 @@ void Painter::spans(std::size_t index) {
   const Color color = mixed(theme.groups[3], theme.background, 0.45);
   if (spans.empty()) {
     if (count == 0) return;
-    // More than columns: no column could be told from the next.
+    // There are more spans than columns, so single columns would not be distinguishable.
     canvas_->fill({facts_.chart.x, y, facts_.chart.width, height - 1}, mixed(color, theme.background, 0.5));
     scratch_name_.assign(std::to_string(count)).append(" ").append(of.unit);
     text(facts_.chart.x + 4, y, facts_.chart.width - 8, look_->text_height, scratch_name_, theme.text);
@@ -62,7 +62,7 @@ void Painter::points(std::size_t index) {
     const std::vector<Unit>& units = of.kinds[kind].units;
     auto at = units.begin();
     for (std::size_t i = 0; i < columns.size() && at != units.end(); ++i) {
-      // A unit that lasts in several columns is a point of the first.
+      // A unit that spans several columns is a point in the first one.
       const Unit from = i > 0 ? std::max(facts_.columns[i].from, facts_.columns[i - 1].to) : facts_.columns[i].from;
       at = std::lower_bound(at, units.end(), from);
       if (at != units.end() && *at < facts_.columns[i].to) columns[i] = static_cast<std::uint8_t>(kind + 1);
@@ -73,7 +73,7 @@ void Painter::points(std::size_t index) {
     if (columns[i] == 0) continue;
     const PointRow::Kind& kind = of.kinds[columns[i] - 1U];
     colors_[i] = kind.finding ? theme.finding : theme.groups[kind.group];
-    // Wide enough to be seen where there is room.
+    // Widens a point by one column if there is space.
     if (i + 1 < columns.size() && columns[i + 1] == 0) colors_[i + 1] = colors_[i];
   }
   canvas_->row(facts_.chart.x, y + 2, height - 4, colors_);

@@ -12,7 +12,7 @@ namespace {
 
 constexpr int kTextSize = 11;
 constexpr int kRow = 17;
-constexpr int kLeastWidth = 2;  // what is narrower shares one box with its narrow neighbours
+constexpr int kLeastWidth = 2;  // narrower frames are merged with their narrow neighbours
 
 class FlamePicture {
  public:
@@ -30,7 +30,7 @@ class FlamePicture {
   }
 
  private:
-  /// How many of the inner ones, which are those with most bytes, have a box of their own.
+  /// The number of inner frames, which are sorted by bytes, that get a box of their own.
   [[nodiscard]] std::size_t wide(const Flame& flame) const {
     const auto end = std::ranges::find_if(flame.inner, [this](const Flame& each) { return each.bytes < least_; });
     return static_cast<std::size_t>(end - flame.inner.begin());
@@ -70,7 +70,7 @@ class FlamePicture {
     write_bytes(of, bytes);
     const std::string title = name + "   " + bytes;
     svg_.fill_titled({x, depth * kRow, std::max(1, end - x - 1), kRow - 1}, color, title);
-    // As many letters as fit; a part of a name says less than nothing, so the begin of it has to be more than a few.
+    // As many characters as fit. A short part of a name is useless, so there must be at least a few.
     const int room = (end - x - 8) * 100 / (kTextSize * 62);
     if (room < 8) return;
     std::string shown = title;
@@ -85,7 +85,7 @@ class FlamePicture {
   const Flame& whole_;
   const Theme& theme_;
   int width_;
-  std::int64_t least_;  ///< bytes of what has a box of its own
+  std::int64_t least_;  ///< bytes from which on a frame gets a box of its own
   int deepest_;
   Svg svg_;
 };

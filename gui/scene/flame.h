@@ -1,4 +1,4 @@
-// Bytes by the stacks that allocated them, one below the other: a flame graph that hangs.
+// Bytes by the stacks that allocated them: a flame graph that grows downwards.
 #pragma once
 
 #include <cstdint>
@@ -16,8 +16,8 @@ struct Flame {
   std::vector<Flame> inner;  ///< most bytes first
 };
 
-/// @param width  of the picture; what is too narrow to be seen shares a box with its narrow neighbours
-/// @param deepest  rows, at most
+/// @param width  of the picture; frames that are too narrow are merged with their narrow neighbours
+/// @param deepest  the maximum of rows
 [[nodiscard]] std::string flame_svg(const Flame& flame, int width, int deepest, const Theme& theme);
 
 }  // namespace dcmt::gui::scene

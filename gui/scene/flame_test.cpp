@@ -1,4 +1,4 @@
-// Flame graphs as SVG.
+// Tests flame graphs as SVG.
 #include "gui/scene/flame.h"
 
 #include <gtest/gtest.h>

@@ -10,12 +10,12 @@
 namespace dcmt::gui::scene {
 namespace {
 
-/// Labels of one picture, at most: more nobody reads.
+/// The maximum of labels in a picture; nobody would read more.
 constexpr std::size_t kMostLabels = 400;
-/// Letters of the number of a step, at most. Other names are cut to their own step.
+/// The maximum of characters for a step's number. Other names are cut to the width of their own step.
 constexpr std::size_t kNumber = 6;
 
-/// Between the bytes of a label and the rest.
+/// Separates the bytes of a label from the rest.
 constexpr std::string_view kLabelParts = " · ";
 
 bool is_light(Color color) {
@@ -43,7 +43,7 @@ Color color_of(const Document& document, const Theme& theme, LifetimeId id) {
   return theme.groups[lifetime.group];
 }
 
-/// Where a lifetime is dead; nullptr: nowhere.
+/// The part of a lifetime in which it is dead; nullptr if there is none.
 const Dead* dead_of(const Document& document, LifetimeId lifetime) {
   const auto found = std::lower_bound(document.dead.begin(), document.dead.end(), lifetime,
                                       [](const Dead& each, LifetimeId id) { return each.lifetime < id; });
@@ -118,7 +118,7 @@ void Painter::named(Row::What what, const std::vector<Named>& all, std::string_v
   text(6, y, facts_.chart.x - 12, look_->text_height, title, theme.faint);
   const Unit from = facts_.columns.front().from;
   const Unit to = facts_.columns.back().to;
-  // Phases may lie in each other, so that their ends are in no order: all that begin before the end are looked at.
+  // Phases may be nested, so their ends are in no order: all phases that begin before the end are checked.
   colors_.assign(static_cast<std::size_t>(facts_.chart.width), Canvas::kNone);
   const auto end =
       std::lower_bound(all.begin(), all.end(), to, [](const Named& each, Unit u) { return each.from < u; });
@@ -142,7 +142,7 @@ void Painter::named(Row::What what, const std::vector<Named>& all, std::string_v
     const int x0 = std::max(x_of(each->from), facts_.chart.x);
     const auto last = end - each > stride ? each + (stride - 1) : end - 1;
     const int x1 = std::min(x_of(last->to), facts_.chart.x + facts_.chart.width);
-    // One that lies in another has its own text; the outer one's ends where the inner begins.
+    // A nested phase has its own text; the text of the outer one ends where the inner one begins.
     int room = x1;
     if (stride == 1 && each + 1 != end && (each + 1)->from < each->to) room = std::min(room, x_of((each + 1)->from));
     if (x0 + 3 < free_from || room - x0 < look_->text_height) continue;
@@ -171,7 +171,7 @@ void Painter::reserved(const YOf& y_of) {
     for (auto each = at; each != all.end() && each->from < column.to; ++each)
       facts_.reserved[i] = std::max(facts_.reserved[i], each->bytes);
   }
-  // A line: where it steps, it goes up or down within one column.
+  // A line: at a step, it goes up or down within one column.
   int before = -1;
   for (std::size_t i = 0; i < facts_.reserved.size(); ++i) {
     const bool known = facts_.reserved[i] >= 0;
@@ -200,7 +200,7 @@ void Painter::curve() {
     return base - static_cast<int>(std::lround(share * (base - top)));
   };
   // The axis.
-  // In a double: a damaged trace has bytes of which no multiple is a number.
+  // As a double: the bytes of a damaged trace may have no multiple in the integer type.
   const double least = static_cast<double>(most) * look_->text_height * 2 / std::max(base - top, 1);
   const std::int64_t step = round_bytes(static_cast<std::int64_t>(std::min(least, static_cast<double>(most))));
   for (std::int64_t bytes = 0;; bytes += step) {
@@ -254,7 +254,7 @@ void Painter::curve() {
     canvas_->fill({x0, top, x1 - x0, base - top}, theme.sums_only);
     text(x0 + 4, top + 2, x1 - x0 - 8, look_->text_height, gap.name, theme.text);
   }
-  // The peak, where it is seen.
+  // Marks the peak if it is visible.
   const Unit peak = document_->curve->peak_at();
   for (std::size_t i = 0; i < width; ++i) {
     if (facts_.curve[i].highest_at != peak || facts_.columns[i].from > peak || facts_.columns[i].to <= peak) continue;
@@ -278,7 +278,7 @@ void Painter::band_bytes(std::size_t band, int y, int height) {
   document_->band_curves->highest(band, facts_.columns, bytes_);
   for (std::size_t i = 0; i < width; ++i) {
     const std::int64_t bytes = bytes_[i];
-    // What is there is seen, however little it is.
+    // Small values are visible, too.
     const double share = static_cast<double>(bytes) / static_cast<double>(most);
     tops_[i] = y + height - (bytes > 0 ? std::max(2, static_cast<int>(std::lround(share * height))) : 0);
   }
@@ -316,7 +316,7 @@ void Painter::lane(std::uint32_t lane, int y, int height) {
   }
   if (!any) return;
   const int thick = std::max(1, height - 1);
-  // A line of the background at the end of each bar: here, as it costs nothing more.
+  // A line of the background at the end of each bar. Drawn here, where it costs nothing more.
   for (const Bar& bar : bars_) {
     if (!is_framed(bar.lifetime)) colors_[bar.to - 1] = theme.background;
   }
@@ -328,7 +328,7 @@ void Painter::lane(std::uint32_t lane, int y, int height) {
     if (const Dead* dead = dead_of(*document_, bar.lifetime); dead != nullptr) {
       const int d0 = std::clamp(x_of(dead->from), x0, x1 - 1);
       const int d1 = std::clamp(x_of(dead->to), d0, x1 - 1);
-      // In a thin bar stripes would be dots.
+      // In a thin bar, stripes would look like dots.
       if (thick < 7) {
         canvas_->fill({d0, y, d1 - d0, thick}, mixed(theme.background, color_of(*document_, theme, bar.lifetime), 0.6));
       } else {
@@ -352,12 +352,12 @@ void Painter::lane(std::uint32_t lane, int y, int height) {
     label_.clear();
     document_->label(bar.lifetime, label_);
     const Color below = color_of(*document_, theme, bar.lifetime);
-    // Half a name is no name: then its bytes alone.
+    // Half a name is useless: then only the bytes are shown.
     std::string_view shown = label_;
     if (look_->text_width(shown) > room) shown = shown.substr(0, shown.find(kLabelParts));
     const int needed = look_->text_width(shown);
     if (needed > room) continue;
-    // Below the text no stripes.
+    // No stripes below the text.
     if (dead_of(*document_, bar.lifetime) != nullptr) canvas_->fill({x0 + 2, y, needed + 4, thick}, below);
     text(x0 + 4, y, room, look_->text_height, shown, is_light(below) ? 0x16181c : 0xffffff, false);
   }
@@ -370,7 +370,7 @@ void Painter::bands() {
   int y = top - look_->scroll;
   for (std::size_t group = 0; group < kGroups; ++group) {
     for (std::size_t shade = 0; shade < kShades; ++shade) {
-      // However little of a column is busy, it is seen.
+      // A column with little activity is visible, too.
       const double share = 0.3 + 0.7 * static_cast<double>(shade) / (kShades - 1);
       shades_[group][shade] = mixed(theme.background, theme.groups[group], share);
     }
@@ -390,7 +390,7 @@ void Painter::bands() {
         scratch_name_.assign(of.open ? "▾ " : "▸ ").append(of.name);
         label_.assign(scratch_name_);
         if (!of.count.empty()) label_.append(" · ").append(of.count);
-        // A number that is cut is another number.
+        // A truncated number would be another number.
         const int room = facts_.chart.x - 16;
         const bool fits = look_->text_width(label_) <= room;
         text(6, y + 2, room, look_->text_height, fits ? label_ : scratch_name_,

@@ -1,11 +1,11 @@
-// A search that begins near where the last one ended, for questions that come in order.
+// A search that begins near the last result, for queries in ascending order.
 #pragma once
 
 #include <algorithm>
 
 namespace dcmt::gui::scene {
 
-/// The first in [from, end) of which `before` is not true, looked for near `from`.
+/// The first index in [from, end) for which `before` is false. The search begins near `from`.
 template <class Index, class Before>
 Index gallop(Index from, Index end, const Before& before) {
   Index step = 1;

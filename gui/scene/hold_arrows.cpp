@@ -1,4 +1,4 @@
-// Arrows between bars: who holds whom of what is selected.
+// Draws arrows between bars: the holders of the selection, and what it holds.
 #include <algorithm>
 #include <cstdlib>
 
@@ -7,7 +7,7 @@
 namespace dcmt::gui::scene {
 namespace {
 
-/// Of one picture, at most: more nobody follows.
+/// The maximum of arrows in a picture; nobody could follow more.
 constexpr std::size_t kMostArrows = 40;
 /// Pixels between arrows.
 constexpr int kApart = 6;
@@ -21,7 +21,7 @@ Row Painter::row_of(std::uint32_t lane) const {
   return {Row::What::kLane, bands_top_ + top_of(*document_, *look_, lane) - look_->scroll, look_->text_height, lane};
 }
 
-/// Straight up or down. Its head is at what is held.
+/// Draws a vertical arrow. Its head is at the held bar.
 void Painter::arrow(const HoldArrow& of) {
   const auto& lifetimes = document_->recording->lifetimes();
   const std::uint32_t holder_lane = document_->lanes->lane_of(of.holder);
@@ -31,7 +31,7 @@ void Painter::arrow(const HoldArrow& of) {
   const Unit end = std::min(lifetimes[of.holder].to, lifetimes[of.held].to);
   if (begin >= end) return;
 
-  // In both bars, and in the picture where these are.
+  // The arrow lies within both bars, and in the picture if these do.
   const int left = std::max(x_of(begin), facts_.chart.x);
   const int right = std::min(x_of(end), facts_.chart.x + facts_.chart.width) - 1;
   if (left > right) return;
@@ -41,7 +41,7 @@ void Painter::arrow(const HoldArrow& of) {
     return std::ranges::any_of(facts_.rows,
                                [lane](const Row& row) { return row.what == Row::What::kLane && row.index == lane; });
   };
-  // To the edge only for the bar that is selected: of all bars of a finding these lines would hide the others.
+  // Arrows to the edge are drawn only for a selected bar: those of all bars of a finding would hide the others.
   const bool one = look_->selected == of.holder || look_->selected == of.held;
   if (!one && !(seen(holder_lane) && seen(held_lane))) return;
   const bool up = held.y < holder.y;
@@ -59,7 +59,7 @@ void Painter::arrow(const HoldArrow& of) {
 
   const Theme& theme = *look_->theme;
   const Box line = line_at(x);
-  canvas_->fill({x - 1, line.y, 3, line.height}, theme.background);  // so that it is seen on any color
+  canvas_->fill({x - 1, line.y, 3, line.height}, theme.background);  // makes it visible on any color
   canvas_->fill(line, theme.selected);
   const bool head_seen = held.y >= bands_top_ && held.y + held.height <= look_->height;
   for (int i = 0; head_seen && i < 5; ++i)

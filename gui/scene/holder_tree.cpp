@@ -40,7 +40,7 @@ class TreePainter {
     for (const HolderNode& each : node.held) measure(each, depth + 1);
   }
 
-  /// Takes as many rows as it has leaves; `y` is behind them afterwards.
+  /// Needs one row per leaf; on return, `y` is after them.
   void place(const HolderNode& node, std::size_t depth, int& y, const Box* holder) {
     const Theme& theme = *look_.theme;
     const Box box{columns_[depth], y + 1, width_of(node), row_ - 4};
@@ -66,7 +66,7 @@ class TreePainter {
     if (canvas_ != nullptr) canvas_->text(box, text, color);
   }
 
-  /// Along two lines with a right angle; the head points at what is held.
+  /// Draws two lines with a right angle. The head points at the held node.
   void arrow(const Box& from, const Box& to) {
     facts_.arrows.push_back({from, to});
     if (canvas_ == nullptr) return;

@@ -1,4 +1,4 @@
-// Who holds what, as a tree that is drawn from left to right, with an arrow from each holder to what it holds.
+// Holders as a tree that is drawn from left to right, with an arrow from each holder to what it holds.
 #pragma once
 
 #include <string>
@@ -10,8 +10,8 @@
 namespace dcmt::gui::scene {
 
 struct HolderNode {
-  std::string text, note;  ///< note: behind it, "25.0 MiB in 50"
-  bool strong = false;     ///< a container: what one would change
+  std::string text, note;  ///< note: follows the text, "25.0 MiB in 50"
+  bool strong = false;     ///< a container: the place that one would change
   std::vector<HolderNode> held;
 };
 
@@ -24,7 +24,7 @@ struct HolderTreeFacts {
   int width = 0, height = 0;  ///< of the whole picture
 };
 
-/// Measures without a canvas. `look`: text_height, text_width and theme.
+/// Only measures if `canvas` is nullptr. Uses text_height, text_width and theme of `look`.
 HolderTreeFacts draw_holder_tree(const std::vector<HolderNode>& roots, const Look& look, Canvas* canvas);
 
 }  // namespace dcmt::gui::scene

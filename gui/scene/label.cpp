@@ -16,7 +16,7 @@ std::size_t next_letter(std::string_view text, std::size_t at) {
   return at;
 }
 
-/// Where the letter begins that this byte is of.
+/// The begin of the character that contains this byte.
 std::size_t letter_of(std::string_view text, std::size_t at) {
   while (at > 0 && !starts_letter(text, at)) --at;
   return at;
@@ -32,7 +32,7 @@ std::string_view first_letters(std::string_view text, int count) {
 
 FittedText fit_text(const Look& look, std::string_view text, int room, bool cut, std::string& scratch) {
   if (room <= 0 || text.empty()) return {};
-  // A letter is at least a pixel wide. What is longer is never measured whole: a name from a trace may have any length.
+  // Characters are at least a pixel wide, so only that many are measured: a name in a trace may have any length.
   const std::string_view most = first_letters(text, room);
   if (most.size() == text.size()) {
     const int needed = look.text_width(text);

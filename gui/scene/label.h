@@ -1,4 +1,4 @@
-// Text in a picture that has only so much room.
+// Text in a limited space of a picture.
 #pragma once
 
 #include <string>
@@ -11,14 +11,14 @@
 namespace dcmt::gui::scene {
 
 struct FittedText {
-  std::string_view text;  ///< empty: there is no room
+  std::string_view text;  ///< empty: there is not enough space
   int width = 0;
 };
 
-/// The whole text or, with `cut`, as much as there is room for, and "…". `scratch` keeps what is cut.
+/// The whole text or, with `cut`, as much as fits, followed by "…". `scratch` stores the cut text.
 [[nodiscard]] FittedText fit_text(const Look& look, std::string_view text, int room, bool cut, std::string& scratch);
 
-/// Draws what fits, and notes it. Returns where it ends.
+/// Draws what fits, and records it in `texts`. Returns the end of the text.
 int draw_label(Canvas& canvas, const Look& look, std::vector<TextOf>& texts, int x, int y, int room,
                std::string_view text, Color color, bool cut);
 

@@ -12,7 +12,7 @@
 namespace dcmt::gui::scene {
 namespace {
 
-/// Letters of 3 to 9 pixels; "…" has 8. Bytes that were measured are counted.
+/// Characters of 3 to 9 pixels; "…" has 8. Counts the bytes that are measured.
 Look look_of(std::size_t& measured) {
   Look look;
   look.text_width = [&measured](std::string_view text) {

@@ -10,9 +10,9 @@ namespace dcmt::gui::scene {
 namespace {
 
 constexpr Unit kFirstGrain = 16;
-/// Fewer are read as they are.
+/// Lanes with fewer lifetimes have no folded levels.
 constexpr std::uint32_t kFewest = 32;
-/// Lifetimes of a lane lie far from each other in memory: so many ahead are asked for.
+/// Lifetimes of a lane are far apart in memory, so this many are prefetched.
 constexpr std::uint32_t kAhead = 8;
 
 }  // namespace
@@ -21,7 +21,7 @@ Lanes::Lanes(const Recording& recording, std::size_t bands) : recording_(&record
   using LowestFirst = std::priority_queue<std::uint32_t, std::vector<std::uint32_t>, std::greater<>>;
   const std::vector<Lifetime>& lifetimes = recording.lifetimes();
   std::vector<LowestFirst> free(bands);
-  lane_of_.assign(lifetimes.size(), kNoLane);  // at first, within the band
+  lane_of_.assign(lifetimes.size(), kNoLane);  // at first, the lane within the band
   for (Unit unit = 0; unit < recording.units(); ++unit) {
     const Recording::Event event = recording.event(unit);
     if (event.kind != Recording::Kind::kBegin && event.kind != Recording::Kind::kEnd) continue;
@@ -114,7 +114,7 @@ void Lanes::fold(Lane& lane) const {
     const std::uint32_t count = runs(lane, finer);
     if (count < kFewest) return;
     level.clear();
-    bool open = false;  // the last run may have more
+    bool open = false;  // the last run may get more lifetimes
     for (std::uint32_t i = 0; i < count; ++i) {
       Run next = run(lane, finer, i);
       next.first = i;
@@ -135,7 +135,7 @@ void Lanes::fold(Lane& lane) const {
         open = !stays;
       }
     }
-    if (level.size() > count / 3) continue;  // a coarser one is worth its memory
+    if (level.size() > count / 3) continue;  // too fine to be worth its memory
     lane.levels.emplace_back(level.begin(), level.end());
     lane.grains.push_back(grain);
   }
@@ -147,7 +147,7 @@ struct Lanes::Drawing {
   std::uint32_t least = 0;
   std::vector<Bar>* bars = nullptr;
   std::uint32_t read = 0;
-  std::uint32_t at = 0;  ///< no run from here on touches a column before it
+  std::uint32_t at = 0;  ///< runs from here on touch no column before this one
 
   void touch(std::uint32_t column, std::int64_t busy, const Run& run) {
     Cell& cell = cells[column];
@@ -174,7 +174,7 @@ void Lanes::draw_runs(const Lane& lane, std::size_t level, std::uint32_t from, s
     ++drawing.read;
     if (run.to <= begin) continue;
     if (run.from >= end) return;
-    // Runs come in order, so that the columns of the last one are near.
+    // Runs come in order, so their columns are near those of the last one.
     const std::span<const Column> columns = drawing.columns;
     const std::uint32_t first = gallop(drawing.at, count, [&](std::uint32_t c) { return columns[c].to <= run.from; });
     const std::uint32_t last = gallop(first + 1, count, [&](std::uint32_t c) { return columns[c].from < run.to; }) - 1;
@@ -210,7 +210,7 @@ std::uint32_t Lanes::draw(std::uint32_t lane, std::span<const Column> columns, s
   const Unit each = std::max<Unit>(1, seen / static_cast<Unit>(columns.size()));
   std::size_t level = 0;
   while (level < of.levels.size() && of.grains[level] <= each) ++level;
-  // The first that may touch: ends are in order, too, as runs are apart.
+  // The first run that may touch the columns. Runs do not overlap, so their ends are in order, too.
   std::uint32_t low = 0;
   std::uint32_t high = runs(of, level);
   while (low < high) {

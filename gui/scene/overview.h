@@ -1,4 +1,4 @@
-// A curve of which a few stretches are known: what is drawn while the rest is read.
+// A curve with only a few known stretches, drawn while the rest is loaded.
 #pragma once
 
 #include <cstdint>
@@ -11,15 +11,15 @@ namespace dcmt::gui::scene {
 
 struct Overview {
   struct Stretch {
-    std::int64_t from_ns = 0, to_ns = 0;  ///< one after the other
-    std::int64_t highest = 0;             ///< bytes
+    std::int64_t from_ns = 0, to_ns = 0;  ///< without gaps
+    std::int64_t highest = 0;             ///< in bytes
   };
   std::string device;
   std::int64_t peak = 0;
   std::vector<Stretch> stretches;
 };
 
-/// Where the curve will be. `text`: what is being done.
+/// Draws where the curve will be. `text`: the current work.
 void draw_overview(const Overview& overview, const Look& look, std::string_view text, Canvas& canvas);
 
 }  // namespace dcmt::gui::scene

@@ -5,7 +5,7 @@
 namespace dcmt::gui::scene {
 namespace {
 
-/// Thin: what lies below keeps its color.
+/// Stripes are thin, so that most pixels below keep their color.
 bool in_stripe(int x, int y) { return (x + y) % 5 == 0; }
 
 }  // namespace
@@ -47,7 +47,7 @@ void Raster::row(int x, int y, int height, std::span<const Color> columns) {
   const Color* const colors = columns.data() + (in.x - x);
   for (int line = in.y; line < in.y + in.height; ++line) {
     std::uint32_t* const pixels = pixels_.data() + static_cast<std::ptrdiff_t>(line) * width_ + in.x;
-    // Without a branch, so that the compiler does several pixels at once.
+    // Without a branch, so that the compiler can vectorize it.
     for (int at = 0; at < in.width; ++at) pixels[at] = colors[at] == kNone ? pixels[at] : 0xff000000U | colors[at];
   }
 }
@@ -69,7 +69,7 @@ void Raster::line(int x, std::span<const int> ys, Color color) {
     if (at < 0 || at >= width_) continue;
     const int before = i > 0 ? ys[i - 1] : ys[i];
     const bool level = before == ys[i];
-    if (level && i % 8 >= 5) continue;  // dashes; what is steep stays whole
+    if (level && i % 8 >= 5) continue;  // dashes; steep parts stay solid
     for (int y = std::max(std::min(before, ys[i]), 0); y <= std::min(std::max(before, ys[i]) + 1, height_ - 1); ++y) {
       put(at, y, color);
     }

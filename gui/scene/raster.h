@@ -1,4 +1,4 @@
-// A frame in pixels. Its texts are kept apart: whoever has fonts draws them.
+// A frame in pixels. Its texts are stored separately, because drawing them needs fonts.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ class Raster : public Canvas {
     std::string text;
   };
 
-  /// Forgets what was drawn. Memory is kept for the next frame.
+  /// Starts a new frame. Memory is reused.
   void begin(int width, int height, Color background);
 
   void fill(const Box& box, Color color) override;
@@ -29,7 +29,7 @@ class Raster : public Canvas {
 
   [[nodiscard]] int width() const { return width_; }
   [[nodiscard]] int height() const { return height_; }
-  /// 0xffRRGGBB, line by line.
+  /// 0xffRRGGBB, row by row.
   [[nodiscard]] const std::vector<std::uint32_t>& pixels() const { return pixels_; }
   [[nodiscard]] std::span<const Text> texts() const { return {texts_.data(), text_count_}; }
 
@@ -46,7 +46,7 @@ class Raster : public Canvas {
   std::size_t text_count_ = 0;
 };
 
-/// A color between two, of which `share` (0 to 1) is the second.
+/// A mixture of two colors with `share` (0 to 1) of the second.
 [[nodiscard]] Color mixed(Color a, Color b, double share);
 
 }  // namespace dcmt::gui::scene

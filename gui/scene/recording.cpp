@@ -54,7 +54,7 @@ Recording::Change Recording::change(Unit unit) const {
   return {};
 }
 
-/// `first`: of a range in order, the first that is wanted.
+/// `first` returns the first wanted index of a sorted range.
 template <class Search>
 Unit Recording::search(const Search& first) const {
   const auto few = static_cast<std::size_t>(first(few_times_.begin(), few_times_.end()) - few_times_.begin());

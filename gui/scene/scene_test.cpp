@@ -23,7 +23,7 @@ using testing::random_recording;
 constexpr int kRecordings = 1000;
 constexpr std::uint16_t kBands = 3;
 
-/// A stretch of the recording, from all of it to less than one event.
+/// A random range of the recording, from all of it to less than one event.
 View random_view(const Recording& recording, std::mt19937& random) {
   View view(recording, random_below(random, 2) == 0 ? Axis::kTime : Axis::kEvents);
   const double width = view.length() * std::pow(0.5, random_below(random, 14));
@@ -158,7 +158,7 @@ TEST(Lanes, LifetimesOfALaneAreApartAndOfOneBand) {
     const Lanes lanes(recording, kBands);
     std::size_t drawn = 0;
     for (std::uint16_t band = 0; band < kBands; ++band) {
-      // As many lanes as there are lifetimes at once, and none more.
+      // The number of lanes equals the maximum of simultaneous lifetimes.
       std::vector<std::uint32_t> alive(recording.units());
       for (const Lifetime& each : recording.lifetimes()) {
         for (Unit unit = each.from; each.band == band && unit < each.to; ++unit) ++alive[unit];

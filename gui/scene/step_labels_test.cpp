@@ -13,7 +13,7 @@
 namespace dcmt::gui::scene {
 namespace {
 
-/// The numbers that stand in the row of steps, of so many steps of ten events each.
+/// The numbers in the row of steps, for steps of ten events each.
 std::vector<int> labels(int steps, int width) {
   Recording recording;
   for (int i = 0; i < steps * 5; ++i) recording.end(20 * i + 10, recording.begin(20 * i, 100, 0, 0));

@@ -37,7 +37,7 @@ class ChartPainter {
     return facts_.chart.x + static_cast<int>(share * (facts_.chart.width - 1));
   }
 
-  /// Returns where it ends.
+  /// Returns the end of the text.
   int text(int x, int y, int room, std::string_view text, Color color, bool cut) {
     return draw_label(canvas_, look_, facts_.texts, x, y, room, text, color, cut);
   }
@@ -70,7 +70,7 @@ class ChartPainter {
                                                                            : theme.faint;
       canvas_.fill({x, y + 2, 3, row_ - 4}, color);
       if (x + 5 < free_from) continue;
-      // What is of less interest has a text where there is room for it.
+      // Points of less importance get a text only if there is space.
       std::size_t after = i + 1;
       while (point.what != What::kOther && after < story_.points.size() && story_.points[after].what == What::kOther)
         ++after;
@@ -94,7 +94,7 @@ class ChartPainter {
                         : of.what == StoryChart::What::kTensor ? theme.groups[1]
                                                                : theme.groups[4];
     canvas_.fill(box, color);
-    // What began before it was seen fades.
+    // A bar whose begin was not observed fades in.
     if (of.fuzzy) {
       for (int i = 0; i < 4 && i < box.width; ++i)
         canvas_.fill({box.x + i, box.y, 1, box.height}, mixed(theme.background, color, 0.2 + 0.2 * i));
@@ -114,7 +114,7 @@ class ChartPainter {
     }
   }
 
-  /// Straight up or down; its head is at what is held.
+  /// Draws a vertical arrow; its head is at the held bar.
   void arrow(const StoryChart::Arrow& of) {
     const Box& holder = facts_.bars[of.holder];
     const Box& held = facts_.bars[of.held];

@@ -1,5 +1,5 @@
-// What happened to one storage, on one axis: its bytes, its tensors, who held it, and arrows from each holder to what
-// it held.
+// The events of one storage on one axis: its bytes, its tensors, its holders, and arrows from each holder to what it
+// held.
 #pragma once
 
 #include <cstddef>
@@ -19,8 +19,8 @@ struct StoryChart {
     What what = What::kBytes;
     std::string name, note;
     double from = 0, to = 0;          ///< on the axis
-    std::optional<double> dead_from;  ///< kept for nothing from there on
-    bool fuzzy = false;               ///< it began no later than `from`
+    std::optional<double> dead_from;  ///< from there on it is kept for nothing
+    bool fuzzy = false;               ///< it began at `from` or earlier
   };
   struct Point {
     enum class What : std::uint8_t { kGather, kRead, kRelease, kOther };
@@ -29,7 +29,7 @@ struct StoryChart {
     std::string text;
   };
   struct Arrow {
-    std::size_t holder = 0, held = 0;  ///< bars
+    std::size_t holder = 0, held = 0;  ///< indexes of bars
     double at = 0;
   };
   double length = 1;
@@ -41,15 +41,15 @@ struct StoryChart {
 
 struct StoryChartFacts {
   Box chart;
-  std::vector<Box> bars;    ///< of each bar
-  std::vector<Box> arrows;  ///< of each arrow, from its tail to its head
+  std::vector<Box> bars;    ///< by bar
+  std::vector<Box> arrows;  ///< by arrow, from its tail to its head
   std::vector<TextOf> texts;
   int height = 0;
 };
 
 [[nodiscard]] int story_chart_height(const StoryChart& story, int text_height);
 
-/// @param at  a point on the axis
+/// @param at  a point on the axis to mark
 StoryChartFacts draw_story_chart(const StoryChart& story, const Look& look, std::optional<double> at, Canvas& canvas);
 
 }  // namespace dcmt::gui::scene

@@ -44,7 +44,7 @@ class StripPainter {
   }
   [[nodiscard]] int x_of(double x) const { return facts_.chart.x + static_cast<int>(column_of(x)); }
 
-  /// Returns where it ends.
+  /// Returns the end of the text.
   int text(int x, int y, int room, std::string_view text, Color color, bool cut) {
     return draw_label(canvas_, look_, facts_.texts, x, y, room, text, color, cut);
   }
@@ -96,7 +96,7 @@ class StripPainter {
       for (const std::int64_t value : values) {
         const std::int64_t height = std::max<std::int64_t>(0, sign * value);
         const double share = static_cast<double>(height) / static_cast<double>(std::max<std::int64_t>(1, most));
-        // What is there is seen, however little it is.
+        // Small values are visible, too.
         const int pixels =
             height > 0 ? std::max(1, static_cast<int>(std::lround(std::min(share, 1.0) * std::abs(to - from)))) : 0;
         tops_.push_back(sign > 0 ? from - pixels : from);

@@ -13,7 +13,7 @@ namespace {
 
 using testing::random_below;
 
-/// Letters of one width: what a test needs of a font.
+/// A font with characters of one width.
 Look look_of(int width) {
   Look look;
   look.width = width;
@@ -59,7 +59,7 @@ TEST(Strips, ColumnsAreTheFarthestFromZeroOfWhatTouchesThem) {
         std::int64_t farthest = 0;
         std::int64_t inside = 0;
         for (const Strip::Stretch& stretch : strips.strips[i].stretches) {
-          // Rounding may add what ends just where the column begins.
+          // Rounding may add a stretch that ends exactly where the column begins.
           const bool touches = stretch.from <= (column + 1) * each + 1e-6 && stretch.to >= column * each - 1e-6;
           const bool well_inside = stretch.from < (column + 1) * each - 1e-6 && stretch.to > column * each + 1e-6;
           if (touches) farthest = std::max(farthest, std::abs(stretch.value));

@@ -78,7 +78,7 @@ void Svg::row(int x, int y, int height, std::span<const Color> columns) {
 
 void Svg::area(int x, std::span<const int> tops, std::span<const int> bottoms, Color color, bool hatched) {
   std::string path;
-  // Each stretch of columns that have any of it is a shape of its own.
+  // Each contiguous range of columns with a part of the area is a separate shape.
   for (std::size_t from = 0; from < tops.size();) {
     if (tops[from] >= bottoms[from]) {
       ++from;

@@ -1,4 +1,4 @@
-// A frame as SVG, for a page. Texts are escaped: whatever a trace says, it is shown as text.
+// A frame as SVG for a page. Texts are escaped, so that all contents of a trace are shown as text.
 #pragma once
 
 #include <map>
@@ -8,12 +8,12 @@
 
 namespace dcmt::gui::scene {
 
-/// `text` such that HTML and XML show it as it is, between tags and in attributes.
+/// Escapes `text` for HTML and XML, between tags and in attributes.
 [[nodiscard]] std::string escaped(std::string_view text);
 
 class Svg : public Canvas {
  public:
-  /// @param name  of this picture on its page, letters only
+  /// @param name  unique on the page; only letters
   Svg(int width, int height, int text_size, std::string name);
 
   void fill(const Box& box, Color color) override;
@@ -22,17 +22,17 @@ class Svg : public Canvas {
   void area(int x, std::span<const int> tops, std::span<const int> bottoms, Color color, bool hatched) override;
   void line(int x, std::span<const int> ys, Color color) override;
   void text(const Box& box, std::string_view text, Color color) override;
-  /// The same as fill(), with a text that the pointer shows.
+  /// Like fill(), with a text that the pointer shows.
   void fill_titled(const Box& box, Color color, std::string_view title);
 
-  /// The element. `label` is for who does not see it.
+  /// The SVG element. `label` is for users who cannot see it.
   [[nodiscard]] std::string element(std::string_view label) const;
-  /// Letters of this size, as wide as those of wide fonts: what fits here fits with most.
+  /// Width with the characters of a wide font: text that fits here fits with most fonts.
   [[nodiscard]] static int text_width(std::string_view text, int text_size);
 
  private:
   void rectangle(const Box& box, const std::string& fill, std::string_view title = {});
-  /// The name of the pattern of stripes in a color.
+  /// The name of the stripe pattern of a color.
   const std::string& stripes(Color color);
 
   int width_, height_, text_size_;

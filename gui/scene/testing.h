@@ -1,4 +1,4 @@
-// Random recordings, and the same questions answered by looking at every lifetime. For tests only.
+// Random recordings, and reference answers computed from every lifetime. Only for tests.
 #pragma once
 
 #include <algorithm>
@@ -14,7 +14,7 @@ inline int random_below(std::mt19937& random, int bound) {
   return static_cast<int>(random() % static_cast<unsigned>(bound));
 }
 
-/// Lifetimes of all lengths in a few bands; levels and points between them; several events at one time.
+/// Lifetimes of all lengths in a few bands, with levels and marks between them; several events at one time.
 inline Recording random_recording(std::mt19937& random, int events, std::uint16_t bands) {
   Recording recording;
   std::vector<LifetimeId> alive;
@@ -36,7 +36,7 @@ inline Recording random_recording(std::mt19937& random, int events, std::uint16_
           random_below(random, 15) == 0 ? kNoBand : static_cast<std::uint16_t>(random_below(random, bands));
       alive.push_back(recording.begin(ns, 1 + random_below(random, 10000), group, band, band == 0));
     } else {
-      // Mostly the youngest: stacks of short lifetimes over long ones.
+      // Usually ends the youngest: stacks of short lifetimes over long ones.
       const std::size_t back = random_below(random, 4) == 0 ? static_cast<std::size_t>(random()) % alive.size() : 0;
       const auto at = alive.end() - 1 - static_cast<std::ptrdiff_t>(back);
       recording.end(ns, *at);

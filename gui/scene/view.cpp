@@ -74,7 +74,7 @@ Axis better_axis(const Recording& recording) {
 void find_columns(const Recording& recording, const View& view, std::span<Column> columns) {
   const Unit units = recording.units();
   const double width = (view.to() - view.from()) / static_cast<double>(columns.size());
-  Unit edge = 0;  // where the column before ends
+  Unit edge = 0;  // end of the previous column
   for (std::size_t i = 0; i < columns.size(); ++i) {
     const double x = view.from() + static_cast<double>(i) * width;
     const double next = i + 1 == columns.size() ? view.to() : view.from() + static_cast<double>(i + 1) * width;
@@ -85,7 +85,7 @@ void find_columns(const Recording& recording, const View& view, std::span<Column
     } else {
       const std::int64_t begin = recording.begin_ns() + static_cast<std::int64_t>(std::floor(x));
       const std::int64_t end = recording.begin_ns() + static_cast<std::int64_t>(std::ceil(next));
-      // Columns share an edge but for what lies in its nanosecond.
+      // Columns share an edge unless a unit begins within its nanosecond.
       const bool shared = i > 0 && (edge == 0 || recording.ns(edge - 1) < begin);
       column.from = shared ? edge : recording.first_at(begin);
       if (column.from == units || (column.from > 0 && recording.ns(column.from) > begin)) --column.from;

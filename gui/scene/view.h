@@ -1,4 +1,4 @@
-// Which stretch of a recording is seen, and the columns that it is drawn in.
+// The visible range of a recording, and the columns in which it is drawn.
 #pragma once
 
 #include <cstdint>
@@ -12,14 +12,14 @@ namespace dcmt::gui::scene {
 
 enum class Axis : std::uint8_t {
   kTime,    ///< x is nanoseconds since the begin of the recording
-  kEvents,  ///< x is units: each event has the same room
+  kEvents,  ///< x is units: all events have the same width
 };
 
-/// The stretch [from, to) of an axis. Moving and zooming keep it inside of the recording and at least one event, or
-/// one nanosecond, wide.
+/// The range [from, to) of an axis. Moving and zooming keep it inside of the recording, and at least one event or one
+/// nanosecond wide.
 class View {
  public:
-  /// All of it.
+  /// The whole recording.
   View(const Recording& recording, Axis axis);
 
   [[nodiscard]] Axis axis() const { return axis_; }
@@ -30,12 +30,12 @@ class View {
 
   void show(double from, double to);
   void pan(double share) { show(from_ + share * (to_ - from_), to_ + share * (to_ - from_)); }
-  /// @param factor  above 1: closer
-  /// @param at  0 to 1: what stays where it is
+  /// @param factor  above 1 zooms in
+  /// @param at  0 to 1: the position that stays fixed
   void zoom(double factor, double at);
-  /// Fits a stretch of units, with some room around it.
+  /// Shows a range of units, with some space around it.
   void fit(const Recording& recording, Unit from, Unit to);
-  /// The same stretch of the recording on the other axis.
+  /// Shows the same range of the recording on the other axis.
   void set_axis(const Recording& recording, Axis axis);
 
   [[nodiscard]] double x_of(const Recording& recording, Unit unit) const;
@@ -48,25 +48,25 @@ class View {
   double whole_ = 1, from_ = 0, to_ = 1;
 };
 
-/// The axis that shows most of a whole recording: events, where they lie in a small part of its time.
+/// The better axis for a whole recording: events if they occupy only a small part of its time.
 [[nodiscard]] Axis better_axis(const Recording& recording);
 
-/// The units [from, to) that a column shows, at least one. Neighbours share a unit that lasts in both.
+/// The units [from, to) of a column, at least one. Neighbours share a unit that lasts in both.
 struct Column {
   Unit from = 0, to = 0;
 };
 
-/// As many columns as `columns` has. Allocates nothing.
+/// Fills all of `columns`. Allocates nothing.
 void find_columns(const Recording& recording, const View& view, std::span<Column> columns);
 
 struct Tick {
   double x = 0;  ///< on the axis
   std::string label;
 };
-/// At round numbers, at least `apart` columns from each other. Replaces what is in `found`.
+/// Ticks at round numbers, at least `apart` columns apart. Replaces the contents of `found`.
 void find_ticks(const View& view, int columns, int apart, std::vector<Tick>& found);
 
-/// 1500000 → "1.5 ms": in the unit that `largest` needs, with as many digits as two times `step` apart need.
+/// 1500000 → "1.5 ms": in the unit for `largest`, with the digits needed to distinguish times that are `step` apart.
 [[nodiscard]] std::string time_label(double ns, double step, double largest);
 
 }  // namespace dcmt::gui::scene

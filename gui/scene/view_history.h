@@ -1,4 +1,4 @@
-// The views that were before, to go back to. Moves that follow each other at once are one.
+// The previous views. Moves in quick succession count as one.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +18,7 @@ class ViewHistory {
     views_.clear();
     at_ = 0;
   }
-  /// The view is `view` now, at a time in milliseconds that never goes back.
+  /// Adds the current view. `now_ms`: milliseconds that never decrease.
   void add(const View& view, std::int64_t now_ms) {
     if (!views_.empty() && views_[at_] == view) return;
     const bool same_move = !views_.empty() && at_ > 0 && now_ms - last_ms_ < kOneMoveMs;
@@ -32,13 +32,13 @@ class ViewHistory {
     if (views_.size() > kMost) views_.erase(views_.begin());
     at_ = views_.size() - 1;
   }
-  /// nullptr: there is none.
+  /// nullptr if there is none.
   const View* back() { return at_ > 0 ? &views_[--at_] : nullptr; }
   const View* forward() { return at_ + 1 < views_.size() ? &views_[++at_] : nullptr; }
 
  private:
   std::vector<View> views_;
-  std::size_t at_ = 0;  ///< the one that is shown
+  std::size_t at_ = 0;  ///< index of the current view
   std::int64_t last_ms_ = 0;
 };
 

@@ -1,4 +1,4 @@
-// What lay where at a point: a click selects a block, Left and Right its neighbours.
+// The address map at a point: a click selects a block, Left and Right select its neighbours.
 #pragma once
 
 #include <QWidget>
@@ -18,7 +18,7 @@ class AddressView : public QWidget {
  public:
   explicit AddressView(QWidget* parent = nullptr);
 
-  /// Of a device whose addresses are set, which must outlive it or be replaced first. nullptr: nothing is shown.
+  /// `device`: its addresses must be set. It must outlive this widget or be replaced first. nullptr: nothing is shown.
   void show_stretches(const load::DeviceTimeline* device, std::vector<scene::StretchAt> stretches);
   void set_selected(std::optional<scene::LifetimeId> lifetime);
   [[nodiscard]] const std::vector<scene::StretchAt>& stretches() const { return stretches_; }

@@ -36,7 +36,7 @@ void HolderGraph::show_roots(std::vector<scene::HolderNode> roots) {
   update();
 }
 
-/// As large as the picture, so that what is around it scrolls.
+/// Resizes the widget to the picture, so that the surrounding area scrolls.
 void HolderGraph::fit() {
   draw(false);
   const double ratio = devicePixelRatioF();

@@ -1,4 +1,4 @@
-// Who holds the selection: a tree with an arrow from each holder to what it holds.
+// The holders of the selection: a tree with an arrow from each holder to what it holds.
 #pragma once
 
 #include <QWidget>

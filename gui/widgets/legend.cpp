@@ -37,7 +37,7 @@ void Legend::place() {
   int x = 4;
   int y = 2;
   for (Entry& entry : entries_) {
-    // The end says more than the begin: the line and the function.
+    // The end is more informative than the begin: it has the line and the function.
     entry.shown = metrics.elidedText(entry.name, Qt::ElideLeft, std::max(80, std::min(200, width() - 40)));
     const int needed = metrics.height() + metrics.horizontalAdvance(entry.shown) + 12;
     if (x > 4 && x + needed > width()) {

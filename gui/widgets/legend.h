@@ -13,8 +13,8 @@ class Legend : public QWidget {
 
  public:
   explicit Legend(QWidget* parent = nullptr);
-  /// Names of the groups that have a color of their own; `dead`: something is kept for nothing; `reserved`: the line of
-  /// what the allocator had reserved is there.
+  /// Sets the names of the groups with their own color. `dead`: something is kept for nothing. `reserved`: there is a
+  /// line of reserved memory.
   void show_groups(const std::vector<std::string>& groups, bool dead, bool reserved);
 
  protected:
@@ -24,12 +24,12 @@ class Legend : public QWidget {
   bool event(QEvent* event) override;
 
  private:
-  /// Places the entries, in as many lines as they need.
+  /// Positions the entries in as many lines as needed.
   void place();
 
   struct Entry {
     QString name, shown;
-    int color = 0;  ///< of the theme's groups; or one of these
+    int color = 0;  ///< index in the theme's groups, or one of these values
     static constexpr int kDead = -1, kReserved = -2;
     QRect box;
   };

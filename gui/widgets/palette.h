@@ -1,4 +1,4 @@
-// A list to choose from by typing parts of a line: commands, points.
+// A list to choose from by typing parts of an entry: commands, points.
 #pragma once
 
 #include <QDialog>
@@ -14,7 +14,7 @@ class Palette : public QDialog {
 
  public:
   Palette(const QString& title, const QStringList& lines, QWidget* parent);
-  /// Of the lines; -1: none was chosen.
+  /// The index of the chosen line; -1 if none was chosen.
   [[nodiscard]] int chosen() const { return chosen_; }
 
  protected:

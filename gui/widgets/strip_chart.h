@@ -1,4 +1,4 @@
-// Small curves on one axis, one below the other, of which one can be chosen: ranks, two runs.
+// Small curves on one axis, in rows, of which the user can choose one: ranks, two runs.
 #pragma once
 
 #include <QWidget>
@@ -16,12 +16,12 @@ class StripChart : public QWidget {
  public:
   explicit StripChart(const QString& name, QWidget* parent = nullptr);
 
-  /// Must outlive it or be replaced first; nullptr: nothing is shown.
+  /// `strips` must outlive this widget or be replaced first; nullptr: nothing is shown.
   void show_strips(const scene::Strips* strips);
   void set_point(std::optional<double> at);
   void set_current(std::optional<std::size_t> strip);
   [[nodiscard]] std::optional<std::size_t> current() const { return current_; }
-  /// Of the picture as it is now.
+  /// The facts of the current picture.
   [[nodiscard]] const scene::StripFacts& facts();
   [[nodiscard]] QSize sizeHint() const override;
   [[nodiscard]] QSize minimumSizeHint() const override;

@@ -18,7 +18,7 @@ class StripPanel : public QSplitter {
   Q_OBJECT
 
  public:
-  /// @param tables  with their titles; the first is shown
+  /// @param tables  with their titles; the first one is shown
   StripPanel(const QString& name, const std::vector<std::pair<QString, TableModel*>>& tables,
              QWidget* parent = nullptr);
 

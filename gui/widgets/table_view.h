@@ -1,4 +1,4 @@
-// The table of a panel, as all panels have it.
+// The common table of all panels.
 #pragma once
 
 #include <QTableView>
@@ -11,10 +11,10 @@ class TableView : public QTableView {
   Q_OBJECT
 
  public:
-  /// Columns are as wide as what is in them whenever the model has other rows.
+  /// Columns are resized to their contents whenever the model gets other rows.
   TableView(TableModel& model, const QString& name, QWidget* parent = nullptr);
 
-  /// What stands there where a filled model has no rows.
+  /// The text shown if a filled model has no rows.
   void say_if_empty(const QString& text) { if_empty_ = text; }
 
   [[nodiscard]] TableModel& table() const { return model_; }

@@ -63,7 +63,7 @@ void Timeline::follow_device(load::DeviceTimeline* device) {
   if (!before->whole()) view_->show(before->from(), before->to());
   history_.clear();
   history_.add(*view_, 0);
-  draw();  // so that there are rows to scroll to
+  draw();  // afterwards there are rows to scroll to
   rows_->setValue(rows);
   refresh();
 }
@@ -349,7 +349,7 @@ void Timeline::mouseReleaseEvent(QMouseEvent* event) {
   }
   const double x = view_->from() + share_at(event->position().x()) * (view_->to() - view_->from());
   scene::Unit unit = view_->unit_of(device_->recording(), x);
-  // On the curve, the point of a column is its highest.
+  // On the curve, the point of a column is its highest unit.
   const int column = at.x() - painter_.facts().chart.x;
   const auto& curve = painter_.facts().curve;
   if (column >= 0 && column < static_cast<int>(curve.size())) unit = curve[static_cast<std::size_t>(column)].highest_at;
@@ -430,7 +430,7 @@ bool Timeline::event(QEvent* event) {
   if (event->type() == QEvent::ToolTip && device_ != nullptr) {
     const auto* help = static_cast<QHelpEvent*>(event);
     const QString text = text_at(device_point(help->pos()));
-    // Text of a trace is data, whatever it looks like.
+    // Text of a trace is data, even if it contains HTML.
     text.isEmpty() ? QToolTip::hideText() : QToolTip::showText(help->globalPos(), text.toHtmlEscaped(), this);
     return true;
   }

@@ -1,5 +1,4 @@
-// The timeline: a picture of the scene with its input. It asks nothing of the analyzer; what is selected is said by
-// signals.
+// The timeline: a picture of the scene with its input. It does not use the analyzer. Signals report what is selected.
 #pragma once
 
 #include <QImage>
@@ -24,20 +23,21 @@ class Timeline : public QWidget {
  public:
   explicit Timeline(QWidget* parent = nullptr);
 
-  /// nullptr: nothing is shown. The session must outlive it or be replaced first.
+  /// nullptr: nothing is shown. The session must outlive this widget or be replaced first.
   void show_device(load::DeviceTimeline* device);
-  /// Another reading of the same trace, which may have grown: what is seen stays, and the whole run stays the whole.
+  /// Shows a new load of the same trace, which may have grown. The visible range stays; the whole run stays the whole
+  /// run.
   void follow_device(load::DeviceTimeline* device);
   [[nodiscard]] load::DeviceTimeline* device() const { return device_; }
-  /// Until there is a device.
+  /// Shown until there is a device.
   void show_overview(std::shared_ptr<const scene::Overview> overview, const QString& doing);
 
-  /// @param holds  arrows of it
+  /// @param holds  arrows of the lifetime
   void set_selected(std::optional<scene::LifetimeId> lifetime, std::vector<scene::HoldArrow> holds);
   void set_point(std::optional<scene::Unit> point);
-  /// What the device's document says has changed.
+  /// To be called after the device's document has changed.
   void refresh();
-  /// The bands are other ones now.
+  /// To be called after the bands have changed.
   void rows_changed();
 
   void zoom(double factor);
@@ -48,21 +48,21 @@ class Timeline : public QWidget {
   void forward();
   void toggle_axis();
   void set_axis(scene::Axis axis);
-  /// Exactly these, without room around them.
+  /// Shows exactly these units, without space around them.
   void show_units(scene::Unit from, scene::Unit to);
   void clear_range();
   void scroll_rows(int pages);
-  /// Scrolls and pans as little as needed so that it is seen.
+  /// Scrolls and pans as little as needed to make it visible.
   void reveal(scene::LifetimeId lifetime);
-  /// Left (-1) or right in the lane, up (-1) or down; from nothing: the first that is seen.
+  /// The next lifetime left (-1) or right, or up (-1) or down. Without a start: the first visible one.
   [[nodiscard]] std::optional<scene::LifetimeId> beside(std::optional<scene::LifetimeId> from, int right,
                                                         int down) const;
 
   [[nodiscard]] const scene::View* view() const { return view_ ? &*view_ : nullptr; }
   [[nodiscard]] std::optional<std::pair<scene::Unit, scene::Unit>> range() const { return range_; }
-  /// Where the pointer is, or the middle.
+  /// The unit at the pointer, or in the middle.
   [[nodiscard]] scene::Unit unit_at_pointer() const;
-  /// Of the picture as it is now.
+  /// The facts of the current picture.
   [[nodiscard]] const scene::Facts& facts();
   [[nodiscard]] QSize sizeHint() const override { return {900, 600}; }
 
@@ -72,7 +72,7 @@ class Timeline : public QWidget {
   void range_changed();
   void hovered(const QString& text);
   void view_changed();
-  /// For the first time something of a trace is seen.
+  /// A part of a trace is visible for the first time.
   void first_painted();
 
  protected:
