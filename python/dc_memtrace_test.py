@@ -58,7 +58,7 @@ __attribute__((visibility("default"))) const dcmt_marks* dcmt_get_marks(uint32_t
 const dcmt_marks* dcmt_get_marks(uint32_t version) { return version == 1 ? &table : NULL; }
 """
 
-# A torch with nothing but the class that the package asks for.
+# A torch with only the class that the package needs.
 PRELUDE = """
 import gc, sys, types, warnings
 torch = types.ModuleType("torch")

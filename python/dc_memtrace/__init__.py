@@ -1,7 +1,8 @@
-"""dc-memtrace from inside a program: marks, recordings of a block, and who holds what.
+"""dc-memtrace from inside a program: marks, recordings of a block, and holders of memory.
 
-Marks tell the recorder what the program is doing. Every mark is a no-op that costs well under a microsecond in a process that is not recorded, so marks can stay in
-the program. None keeps a tensor, none raises because the process is recorded, all may be called from any thread.
+Marks tell the recorder what the program is doing. Every mark is a no-op that costs well under a microsecond in a process that
+is not recorded, so marks can stay in the program. Marks keep no tensor, and do not raise because the process is recorded. They
+may be called from any thread.
 
     import dc_memtrace
 
@@ -11,9 +12,10 @@ the program. None keeps a tensor, none raises because the process is recorded, a
         ...
         dc_memtrace.step()
 
-`record` records a block of this program, `snapshot` and `holders` say who holds its memory now, `assert_released` is an
-assertion about that, `peak` has figures for a log. `dc_memtrace.pytest_plugin` is for tests (docs/pytest.md). These need the program dc-memtrace, installed with this Python or on PATH, and raise MemtraceError where they cannot do
-what they are asked for.
+`record` records a block of this program. `snapshot` and `holders` report who holds its memory now, and `assert_released` is an
+assertion about that. `peak` has figures for a log. `dc_memtrace.pytest_plugin` is for tests (docs/pytest.md). These need the
+program dc-memtrace, installed with this Python or on PATH, and raise MemtraceError where they cannot do what they are asked
+for.
 """
 
 from __future__ import annotations
@@ -80,9 +82,9 @@ _next_step = 0
 
 
 def step(number: int | None = None) -> None:
-    """The training step that was running ends here. From the first call on, the recorder makes no steps of its own.
+    """Ends the current training step. From the first call on, the recorder detects no steps by itself.
 
-    number: the step's number; without it the one after the last call's, from 0.
+    number: the step's number; by default the number of the last call plus 1, from 0.
     """
     global _next_step
     ended = _next_step if number is None else operator.index(number)
@@ -93,9 +95,9 @@ def step(number: int | None = None) -> None:
 
 
 def gather(key: int, tensor: Any, graph: int = 0) -> None:
-    """`tensor` is the gathered parameter `key`: the storage whose release is watched is its storage now.
+    """Declares that `tensor` is the gathered parameter `key`. The release of its current storage is observed.
 
-    key, graph: name the parameter; graph 0 if there is one graph only. tensor: a torch.Tensor, not kept.
+    key, graph: identify the parameter; use graph 0 if there is only one graph. tensor: a torch.Tensor; no reference is kept.
     """
     key, graph = operator.index(key), operator.index(graph)
     table = _table()
@@ -104,7 +106,7 @@ def gather(key: int, tensor: Any, graph: int = 0) -> None:
 
 
 def wait(key: int, tensor: Any, graph: int = 0) -> None:
-    """`tensor` is what waiting for the gather of `key` gave. Arguments as for gather()."""
+    """Declares that `tensor` is the result of waiting for the gather of `key`. Arguments as for gather()."""
     key, graph = operator.index(key), operator.index(graph)
     table = _table()
     if table is not None and _is_tensor(tensor):
@@ -112,7 +114,7 @@ def wait(key: int, tensor: Any, graph: int = 0) -> None:
 
 
 def persist(key: int, graph: int = 0) -> None:
-    """From here on the parameter `key` stays gathered: its releases only count."""
+    """Declares that the parameter `key` stays gathered from here on: its releases are only counted."""
     key, graph = operator.index(key), operator.index(graph)
     table = _table()
     if table is not None:
@@ -120,22 +122,22 @@ def persist(key: int, graph: int = 0) -> None:
 
 
 class release:
-    """One use of the parameter `key` is released.
+    """Declares the release of one use of the parameter `key`.
 
-    Around the code that releases, which tells its bytes before and after apart:
+    As a context around the code that releases, so that the bytes before and after it are recorded:
 
         with release(key, users=2):
             handle.free()
 
-    or as a plain call, `release(key, users=2)`: it has just been released.
+    or as a plain call right after the release: `release(key, users=2)`.
 
-    users: the count of uses in a cycle; the first value of a cycle wins. The use that brings it to zero is final.
+    users: the number of uses in a cycle; the first value of a cycle counts. The release that decreases it to zero is final.
     """
 
     __slots__ = ("_key", "_graph", "_table")
 
     def __init__(self, key: int, users: int = 1, graph: int = 0) -> None:
-        self._table = None  # what __del__ needs if an argument is refused
+        self._table = None  # needed by __del__ if an argument is refused
         self._key, self._graph = operator.index(key), operator.index(graph)
         users = operator.index(users)
         self._table = _table()
@@ -161,27 +163,27 @@ class release:
 
 
 def census(tensor: Any) -> None:
-    """Names the holders of the tensor's storage now. The caller's own references are among them."""
+    """Records the current holders of the tensor's storage, including the caller's own references."""
     table = _table()
     if table is not None and _is_tensor(tensor):
         table.census(None, id(tensor))
 
 
 def find_holders(timeout: float = 10.0) -> bool:
-    """Waits until the recorder has found who holds each storage of this process now: half a second, as a rule.
+    """Waits until the recorder has found the current holders of all storages of this process: usually half a second.
 
-    The recorder does so by itself while memory grows and when the program ends. A call shows what a function holds that
-    returns before either. No other Python thread runs meanwhile.
+    The recorder also does this by itself while memory grows and when the program ends. A call is useful for holders in a function
+    that returns before that. No other Python thread runs during the call.
 
-    timeout: seconds to wait at most. Returns True if the recorder has finished, False if it has not by then, if a signal
-    came, or if this process is not recorded.
+    timeout: the maximum of seconds to wait. Returns True if the recorder has finished; False after the timeout, after a signal,
+    and if this process is not recorded.
     """
     table = _table()
     return table is not None and table.find_holders(max(0, int(timeout * 1e9))) != 0
 
 
 def load_ipython_extension(shell: Any) -> None:
-    """For `%load_ext dc_memtrace` in a notebook, which then has `%%memtrace`."""
+    """Called by `%load_ext dc_memtrace` in a notebook; adds `%%memtrace`."""
     from dc_memtrace import _notebook
 
     _notebook.register(shell)

@@ -31,8 +31,8 @@ def of(config: pytest.Config) -> MemoryBaseline:
 
 
 class MemoryBaseline:
-    """Read when it is first asked for; written at the end of a run with --update-memory-baseline, by the process that has the
-    reports of all tests, which under xdist is not the one that runs them."""
+    """The file is read on first use. With --update-memory-baseline it is written at the end of a run, by the process that has the
+    reports of all tests. Under xdist, that is not the process that runs them."""
 
     def __init__(self, config: pytest.Config) -> None:
         self.updates = bool(config.getoption(_OPTION))
@@ -42,7 +42,7 @@ class MemoryBaseline:
         self._measured: dict[str, dict[str, int]] = {}
 
     def limits(self, test: str) -> dict[str, int]:
-        """By device. Raises pytest.UsageError where the file has no line for the test."""
+        """The limits of a test by device. Raises pytest.UsageError if the file has no line for the test."""
         if self._peaks is None:
             self._peaks = self._read()
         if test not in self._peaks:
@@ -51,7 +51,7 @@ class MemoryBaseline:
 
     @staticmethod
     def note(item: pytest.Item, device: str, peak: int) -> None:
-        """Goes with the test's report, to whoever collects them."""
+        """Adds the peak to the test's report, for the process that collects the reports."""
         item.user_properties.append((f"{_PROPERTY} {device}", peak))
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:

@@ -1,4 +1,4 @@
-"""The dc-memtrace that this process uses: the one installed with this Python, else the one on PATH."""
+"""Finds the dc-memtrace for this process: the one installed with this Python, else the one on PATH."""
 
 from __future__ import annotations
 
@@ -28,16 +28,16 @@ def program() -> pathlib.Path | None:
 
 
 def begin_standby() -> str:
-    """Puts this process in standby. Empty, or why that was not possible; a second call does nothing."""
+    """Puts this process in standby. Returns the error, or an empty text. A second call does nothing."""
     if "DC_MEMTRACE_SPOOL" in os.environ:  # recorded by `dc-memtrace run`
         return ""
     try:
         agent = ctypes.CDLL(None)
-        if not hasattr(agent, "dcmt_standby"):  # else it is here already, preloaded or by an earlier call
+        if not hasattr(agent, "dcmt_standby"):  # else it is loaded already, by LD_PRELOAD or an earlier call
             folder = _folder()
             if folder is None:
                 return NOT_FOUND
-            # Global: marks, and what the agent loads, find it by its symbols.
+            # Global, so that marks and libraries of the agent find its symbols.
             agent = ctypes.CDLL(str(folder / "lib" / "dcmt" / "libdcmt_agent.so"), mode=ctypes.RTLD_GLOBAL)
         agent.dcmt_standby.restype = None
         agent.dcmt_standby()

@@ -1,4 +1,4 @@
-"""What the phases of a test do to memory, from the trace of its recording."""
+"""Memory by the phases of a test, computed from the trace of its recording."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ JOIN string f ON f.id = frame.file JOIN string n ON n.id = frame.function ORDER 
 
 @dataclasses.dataclass(frozen=True)
 class Survivor:
-    """A block that was made in a phase, and is alive at its end."""
+    """A block that was allocated in a phase and is alive at the end of the phase."""
 
     bytes: int
     device: str
@@ -53,7 +53,7 @@ class Survivor:
 
 @dataclasses.dataclass(frozen=True)
 class PhaseMemory:
-    """What a phase did, in bytes of torch's blocks; of a phase that was entered more than once, all of its times."""
+    """The memory of a phase in bytes of torch's blocks, summed over all times that the phase was entered."""
 
     allocated: int
     """Of the blocks that were made."""
@@ -66,16 +66,16 @@ class PhaseMemory:
 
     @property
     def net(self) -> int:
-        """What the phase added; below 0 if it freed more than it made."""
+        """Allocated less freed bytes; negative if the phase freed more than it allocated."""
         return self.allocated - self.freed
 
 
 class MemoryLedger:
-    """Of one test: `with memory_ledger.phase("forward"): ...`, then `memory_ledger["forward"].net`.
+    """The memory of one test by phase: `with memory_ledger.phase("forward"): ...`, then `memory_ledger["forward"].net`.
 
-    The first phase begins a recording, on all threads. The first look at a figure ends it, so phases come first. The
-    figures are exact: every block of torch's allocators counts, of whatever size. Of a GPU, blocks that were there before the
-    first phase are not known, so `freed` is without them.
+    The first phase begins a recording of all threads. Reading the first figure ends it, so all phases must come before that. The
+    figures are exact: blocks of torch's allocators count at every size. On a GPU, blocks from before the first phase are
+    unknown, so `freed` does not include them.
     """
 
     def __init__(self, folder: pathlib.Path) -> None:
@@ -83,15 +83,15 @@ class MemoryLedger:
         self._begun = False
 
     def phase(self, name: str) -> _Phase:
-        """A span of the test. Not nested in itself. Raises MemtraceError if a figure was read before."""
+        """A span of the test. It must not be nested in itself. Raises MemtraceError if a figure was read before."""
         return _Phase(self, name)
 
     def __getitem__(self, name: str) -> PhaseMemory:
-        """Of all devices. Raises KeyError for a phase that there was not, MemtraceError if nothing could be recorded."""
+        """The memory of a phase on all devices. Raises KeyError for an unknown phase, MemtraceError if nothing could be recorded."""
         return self.of(name)
 
     def of(self, name: str, device: str | None = None) -> PhaseMemory:
-        """Of one device, "cpu" or "cuda:0"."""
+        """The memory of a phase on one device, "cpu" or "cuda:0"; by default on all devices."""
         self.close()
         trace = self._recording.trace
         if trace is None:
@@ -119,7 +119,7 @@ class MemoryLedger:
         return PhaseMemory(allocated, freed, peak, tuple(survivors))
 
     def close(self) -> None:
-        """Ends the recording, if there is one."""
+        """Ends the recording if there is one."""
         if self._begun and self._recording.trace is None:
             dc_memtrace.find_holders()
             self._recording.__exit__(None, None, None)
@@ -141,7 +141,7 @@ class _Phase:
 
     def __enter__(self) -> _Phase:
         self._ledger._begin()
-        gc.collect()  # else it may come at any moment, and what it takes would be this phase's
+        gc.collect()  # else it may run at any time, and this phase would be charged with what it frees
         self._span.__enter__()
         return self
 

@@ -1,4 +1,4 @@
-"""Figures of memory for the log of a training: what `peak()` has, and what each step has added."""
+"""Memory figures for the log of a training: those of `peak()`, and the growth per step."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ _NOW = ("allocated_bytes", "resident_bytes")
 
 
 class MemoryLog:
-    """Counts from its first call on, by which a training has made its optimizer's state and warmed up its caches."""
+    """Counts from its first call on. By then, a training has made its optimizer's state and warmed up its caches."""
 
     def __init__(self) -> None:
         self._first: tuple[int, dict[str, int]] | None = None

@@ -1,4 +1,4 @@
-"""`%%memtrace`: what a notebook's cell does to memory.
+"""`%%memtrace`: the effect of a notebook's cell on memory.
 
     %load_ext dc_memtrace
 
@@ -19,7 +19,7 @@ from dc_memtrace._ledger import MemoryLedger, PhaseMemory
 
 _MOST_ROWS = 8
 _CELL = re.compile(r"<ipython-input-(\d+)-\w+>")
-# What a notebook keeps by itself, and how to make it let go.
+# Holders that the notebook itself creates, and how to make it release them.
 _OWN = (
     (re.compile(r"main\.(_+|_\d+|Out)(?!\w)"), "the notebook keeps a cell's result: end its last line with ;"),
     (re.compile(r"sys\.last_|main\.(sys\.)?last_|tb_frame"), "a traceback keeps the variables of a call that failed"),
@@ -27,12 +27,12 @@ _OWN = (
 
 
 def register(shell: Any) -> None:
-    """For `%load_ext dc_memtrace`."""
+    """Called by `%load_ext dc_memtrace`."""
     shell.register_magic_function(lambda line, cell: memtrace(shell, cell), "cell", "memtrace")
 
 
 def memtrace(shell: Any, cell: str) -> None:
-    """Runs the cell, and prints its peak, what it left, and who holds that."""
+    """Runs the cell, and prints its peak, the memory that it left, and the holders of that memory."""
     importlib.import_module("torch")  # the cell may be the first that uses it, and a recording needs it
     with tempfile.TemporaryDirectory() as folder:
         ledger = MemoryLedger(pathlib.Path(folder) / "trace")
@@ -44,14 +44,14 @@ def memtrace(shell: Any, cell: str) -> None:
             figures = ledger["cell"]
         except MemtraceError as error:
             if not ran:
-                shell.run_cell(cell)  # it is run in any case, and once
+                shell.run_cell(cell)  # the cell runs exactly once, even after an error
             print(f"memtrace: {error}")
             return
     print(text_of(figures))
 
 
 def text_of(figures: PhaseMemory) -> str:
-    """Three figures, then a line for each holder of what is left, most bytes first."""
+    """Three figures, then a line for each holder of the memory left, most bytes first."""
     lines = [
         f"peak {_bytes(figures.peak)} above what was there · made {_bytes(figures.allocated)} · "
         f"freed {_bytes(figures.freed)} · left {_bytes(figures.net)}"

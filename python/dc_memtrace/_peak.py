@@ -1,4 +1,4 @@
-"""Figures that are counted anyway, for a line in a log."""
+"""Memory figures that are counted anyway, for a line in a log."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ _STATISTICS = {
 
 
 def peak() -> dict[str, int]:
-    """Memory of this process, now and at its highest, in bytes: a flat dict, as loggers like W&B's want it.
+    """Current and peak memory of this process in bytes: a flat dict, as expected by loggers like W&B's.
 
-    Nothing is recorded for it, and it costs microseconds. Nothing is imported or initialised either: what a program has
-    not used yet is not in the dict.
+    It needs no recording, and costs microseconds. It imports and initialises nothing: the dict does not contain what the
+    program has not used yet.
 
-    "process/resident_bytes", "process/peak_resident_bytes": of the whole process, by the kernel, the peak since it began.
+    "process/resident_bytes", "process/peak_resident_bytes": of the whole process, from the kernel; the peak since its start.
     "cuda:0/allocated_bytes", "cuda:0/peak_allocated_bytes", "cuda:0/reserved_bytes", "cuda:0/peak_reserved_bytes": for each
         GPU that the process has used, by torch's allocator, peaks since the process began or since
         torch.cuda.reset_peak_memory_stats().
 
-    "cpu/allocated_bytes", "cpu/peak_allocated_bytes": while this process is recorded, by the recorder's latest look, a hundredth of a
-        second ago as a rule; the peak since the recording began. Torch has no counter for the CPU, so they are missing
-        otherwise, and where it is not known what there was before the recording.
+    "cpu/allocated_bytes", "cpu/peak_allocated_bytes": while this process is recorded, as of the recorder's last
+        update, usually a hundredth of a second ago; the peak since the recording began. Torch has no counter for the CPU, so
+        both are missing otherwise. They are also missing if the memory from before the recording is unknown.
     """
     found = {}
     with open("/proc/self/status", encoding="ascii", errors="replace") as status:

@@ -1,4 +1,4 @@
-"""Recording a block of this process's own program."""
+"""Records a block of the process's own program."""
 
 from __future__ import annotations
 
@@ -20,30 +20,31 @@ _DETAILS = ("lifetimes", "full", "operators")
 
 
 class record:
-    """Records what is done in a block, on all threads, to a trace like that of `dc-memtrace run`.
+    """Records all threads during a block, to a trace like that of `dc-memtrace run`.
 
         with dc_memtrace.record("out") as recording:
             train_one_epoch()
         print(recording.trace, recording.peak_bytes["cpu"])
 
-    A recorder is started beside this process, and ended with the block; between two blocks nothing is hooked. A block
-    costs about a second more than what it does, of which half a second or so is the reading of what the program had
-    before. The block can be one of many, in any thread, but only one at a time.
+    A recorder process runs for the duration of the block; between two blocks nothing is hooked. A block costs about an
+    additional second. About half of it is for reading the memory from before the block. There can be many blocks, in any
+    thread, but only one at a time.
 
-    path: the folder for the trace. It is made if it is not there; one in which a run was recorded is refused, unless
+    path: the folder for the trace. It is created if needed. A folder that contains a recorded run is refused, unless
         `replace` is true.
     detail: "lifetimes" (storages from 64 KiB on, and all released ones), "full" (all storages, tensors and blocks) or
         "operators" (also every operator by name).
-    owners: find out what the program had before, and who owns what is in memory, by reading the memory of this process
-        from outside. Without it, bytes are counted from 0 on, and the block starts and ends faster.
-    max_disk: bytes that the trace may take on disk; 5 GiB by default.
+    owners: reads the memory of this process from outside to find the storages from before the block, and the owners of
+        all storages. Without it, bytes are counted from 0 on, and the block starts and ends faster.
+    max_disk: the maximum size of the trace on disk in bytes; 5 GiB by default.
     operators: tables of gather and release operators (docs/operators.md).
-    kernels: see kernels and copies that touch released storages on a GPU, through CUPTI. It serves one user at a time, and stays
-        initialized in this process after the block.
+    kernels: records kernels and copies that use released storages on a GPU, through CUPTI. CUPTI serves one user at a time, and
+        stays initialized in this process after the block.
 
-    Raises ValueError for another detail, MemtraceError where a block cannot be recorded: dc-memtrace is not found, torch is not imported yet, this
-    process is recorded already, or is a forked child, or the folder cannot be used. At the end of the block, too, if the
-    trace could not be finished; when the block itself raises, a warning says it.
+    Raises ValueError for another detail, MemtraceError where a block cannot be recorded: dc-memtrace is not found, torch is not
+    imported yet, this process is recorded already, or is a forked child, or the folder cannot be used. Also raises
+    MemtraceError at the end of the block if the trace could not be finished; if the block itself raises, there is a warning
+    instead.
     """
 
     __slots__ = ("_command", "_recorder", "folder", "trace")
@@ -86,7 +87,7 @@ class record:
             raise MemtraceError(_installation.NOT_FOUND)
         if "--force" not in self._command and (self.folder / "run.json").exists():
             raise MemtraceError(f"{self.folder} holds a run already; choose another folder, or replace=True")
-        # A session of its own: Ctrl-C is meant for the program, whose block then ends.
+        # In a session of its own: Ctrl-C is meant for the program, whose block then ends.
         self._recorder = subprocess.Popen(
             [program, "attach", str(os.getpid()), *self._command],
             stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, start_new_session=True,
@@ -111,7 +112,7 @@ class record:
             warnings.warn(f"dc_memtrace.record: {why}", stacklevel=2)
 
     def _end(self) -> str:
-        """Ends the recorder and waits until the trace is finished. Why there is none, or nothing."""
+        """Ends the recorder and waits until the trace is finished. Returns the error, or an empty text."""
         recorder, self._recorder = self._recorder, None
         if recorder is None:
             return "the recording has ended before"
@@ -129,9 +130,9 @@ class record:
 
     @property
     def peak_bytes(self) -> dict[str, int]:
-        """The most bytes of torch's blocks that were alive at once in the block, by device, as {"cpu": 1048576}.
+        """The peak of the bytes in torch's blocks during the block, by device: {"cpu": 1048576}.
 
-        Includes what was there before the block if it was recorded with owners. Raises MemtraceError before its end.
+        Includes memory from before the block if it was recorded with owners. Raises MemtraceError before the end of the block.
         """
         if self.trace is None:
             raise MemtraceError("the block has not ended yet")

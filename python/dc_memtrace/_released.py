@@ -1,4 +1,4 @@
-"""Who keeps a tensor that a test has released, apart from the test's own variables and what pytest keeps."""
+"""Finds what keeps a tensor that a test has released, except for the test's own variables and pytest."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ _RUNNERS = tuple(f"{os.sep}{name}{os.sep}" for name in ("_pytest", "pluggy", "dc
 
 
 def assert_released(tensor: Any, timeout: float = 60.0) -> None:
-    """Fails with the names of what still holds the storage of `tensor`, but for variables that are `tensor` itself.
+    """Fails if something holds the storage of `tensor`, and names the holders. Variables that are `tensor` itself do not count.
 
         loss = model(batch).sum()
         loss.backward()
         assert_released(loss)     # nothing but this test's variable keeps it
 
-    Variables of the test, and of the functions that it called this with, may be `tensor`; a view of it, a list that it is
-    in, a graph that saved it may not. Nor do fixtures that are, or have, the tensor count, or what pytest keeps of a test.
-    What only the garbage collector would take is taken first. Takes about half a second.
+    Variables of the test, and of its functions that lead to this call, may be `tensor`. A view of it, a list that contains it
+    and a graph that saved it may not exist. Fixtures that are or contain the tensor do not count, nor what pytest keeps of a
+    test. Garbage is collected first. The call needs about half a second.
 
-    tensor: a torch.Tensor with memory of its own. timeout: seconds, at most.
+    tensor: a torch.Tensor with memory of its own. timeout: the maximum of seconds.
     Raises AssertionError; TypeError, ValueError and MemtraceError as holders() does.
     """
     __tracebackhide__ = True
@@ -43,7 +43,7 @@ def assert_released(tensor: Any, timeout: float = 60.0) -> None:
 
 
 def _variables_that_are(tensor: Any) -> Iterator[str]:
-    """As holders are named: "test_it (test_model.py:12): loss"."""
+    """Variables in the form of holders: "test_it (test_model.py:12): loss"."""
     frame = sys._getframe(2)
     while frame is not None:
         code = frame.f_code
@@ -51,7 +51,7 @@ def _variables_that_are(tensor: Any) -> Iterator[str]:
             variables = frame.f_locals
             names = [name for name, value in variables.items() if value is tensor]
             if isinstance(variables, dict):
-                variables.clear()  # a copy, which up to CPython 3.12 stays with the frame, and holds what it has
+                variables.clear()  # a copy; up to CPython 3.12 the frame keeps it, so it would be a holder
             for name in names:
                 yield f"{code.co_name} ({os.path.basename(code.co_filename)}:{frame.f_lineno}): {name}"
         elif code.co_name == "<module>":
@@ -61,12 +61,12 @@ def _variables_that_are(tensor: Any) -> Iterator[str]:
 
 
 def is_pytests(path: str) -> bool:
-    """A way to a tensor through pytest: its session, a fixture's value, a frame of its own."""
+    """True for a path through pytest: its session, a fixture's value, or one of its frames."""
     return _PYTESTS.search(path) is not None or path.split(":")[0] in _frames_of_runners()
 
 
 def _frames_of_runners() -> set[str]:
-    """As roots of paths, up to the line."""
+    """The frames of test runners in the form of roots of paths, without the line number."""
     found = set()
     frame = sys._getframe(1)
     while frame is not None:
@@ -77,13 +77,13 @@ def _frames_of_runners() -> set[str]:
     return found
 
 
-# What leads to the whole program.
+# Objects that lead to the whole program.
 _NOT_OF_A_VALUE = (types.ModuleType, type, types.FrameType, types.FunctionType, types.CodeType, types.TracebackType)
 _MOST_OBJECTS = 200_000
 
 
 def storages_of(values: Iterable[Any]) -> set[int]:
-    """Addresses of the storages of all tensors that these values have, by whatever way that is theirs alone."""
+    """Addresses of the storages of all tensors that are reachable from these values, without paths through the whole program."""
     torch = sys.modules.get("torch")
     if torch is None:
         return set()

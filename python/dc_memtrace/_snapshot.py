@@ -1,4 +1,4 @@
-"""Who holds the memory of this process, by a reading from outside (`dc-memtrace snapshot`)."""
+"""Finds who holds the memory of this process, by a reading from outside (`dc-memtrace snapshot`)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _PR_SET_PTRACER = 0x59616D61
 
 @dataclasses.dataclass(frozen=True)
 class Holder:
-    """One way that leads to a storage."""
+    """A path that leads to a storage."""
 
     path: str
     """As an expression, where it is one: "model.cache[3]", "step (train.py:37): batch", "libfoo.so: cache → Session"."""
@@ -29,7 +29,7 @@ class Holder:
 
 @dataclasses.dataclass(frozen=True)
 class HeldStorage:
-    """One storage of torch, alive while the memory was read."""
+    """A storage of torch that was alive while the memory was read."""
 
     address: int
     """Of its data, on its device."""
@@ -43,13 +43,13 @@ class HeldStorage:
 
 
 def snapshot(smallest: int = 65536, timeout: float = 60.0) -> list[HeldStorage]:
-    """Every storage of this process from `smallest` bytes on, and who holds it, now.
+    """All current storages of this process with at least `smallest` bytes, and their holders.
 
-    The memory is read from outside, in about half a second; other threads go on meanwhile. The order is that of the
+    The memory is read from outside in about half a second. Other threads continue. The storages are in the order of the
     reading. Variables of the caller are among the holders.
 
-    timeout: seconds, at most.
-    Raises MemtraceError where this process cannot be read: dc-memtrace is not found, torch is not imported, the right to
+    timeout: the maximum of seconds.
+    Raises MemtraceError if this process cannot be read: dc-memtrace is not found, torch is not imported, the right to
     read is missing, or the time is over.
     """
     program = _installation.program()
@@ -75,15 +75,15 @@ def snapshot(smallest: int = 65536, timeout: float = 60.0) -> list[HeldStorage]:
 
 
 def holders(tensor: Any, timeout: float = 60.0) -> list[str]:
-    """Paths to what holds the storage of `tensor` now, as `snapshot()` names them, the one that reads best first.
+    """Paths to the current holders of the storage of `tensor`, in the form of `snapshot()`. The most readable one is first.
 
-    The caller's own variables are among them. An empty list says that nothing was found, not that there is nothing.
+    The caller's own variables are among them. An empty list means that no holder was found, not that there is none.
 
-    tensor: a torch.Tensor with memory of its own, on any device. timeout: seconds, at most.
-    Raises TypeError for what is no tensor, ValueError for a tensor without memory, MemtraceError as snapshot() does.
+    tensor: a torch.Tensor with memory of its own, on any device. timeout: the maximum of seconds.
+    Raises TypeError if it is no tensor, ValueError for a tensor without memory, MemtraceError as snapshot() does.
     """
     address, size = address_of(tensor)
-    del tensor  # or else this call would be one of the holders
+    del tensor  # else this call would be one of the holders
     return holders_at(address, size, timeout)
 
 
@@ -93,7 +93,7 @@ def holders_at(address: int, size: int, timeout: float = 60.0) -> list[str]:
 
 
 def address_of(tensor: Any) -> tuple[int, int]:
-    """Of a tensor's storage: where its data lies, and its bytes."""
+    """The address and the bytes of a tensor's storage."""
     torch = sys.modules.get("torch")
     if torch is None or not isinstance(tensor, torch.Tensor):
         raise TypeError(f"{type(tensor).__name__} is no torch.Tensor")
@@ -108,11 +108,11 @@ def address_of(tensor: Any) -> tuple[int, int]:
 
 
 def _let_children_read() -> None:
-    """Under Yama's scope 1 a process is read by its parents, or by those of whom it says so: here, by its children."""
+    """Under Yama's scope 1, only parents, and processes that a process allows, can read its memory. This allows its children."""
     try:
         scope = pathlib.Path("/proc/sys/kernel/yama/ptrace_scope").read_text()
     except OSError:
         return
     table = _table.table()
-    if scope.startswith("1") and not (table is not None and table.recording()):  # else the recorder has that right
+    if scope.startswith("1") and not (table is not None and table.recording()):  # else the recorder keeps that right
         ctypes.CDLL(None).prctl(_PR_SET_PTRACER, os.getpid(), 0, 0, 0)

@@ -6,9 +6,9 @@ import ctypes
 import time
 
 _VERSION = 1
-_LOOK_AGAIN_S = 1.0  # the agent can come late: dc-memtrace attach
+_LOOK_AGAIN_S = 1.0  # the agent can be loaded later, by dc-memtrace attach
 
-# PYFUNCTYPE: the calls keep the GIL, so objects whose addresses are passed cannot die meanwhile.
+# PYFUNCTYPE: the calls keep the GIL, so objects whose addresses are passed cannot end during the call.
 _INT = ctypes.c_int
 _I32 = ctypes.c_int32
 _I64 = ctypes.c_int64
@@ -63,7 +63,7 @@ _next_look = 0.0
 
 
 def table() -> Table | None:
-    """The table, or None in a process without the agent. A table once found stays: the agent is never unloaded."""
+    """The table, or None in a process without the agent. A table that was found stays valid: the agent is never unloaded."""
     global _found, _next_look
     if _found is None:
         now = time.monotonic()
@@ -74,7 +74,7 @@ def table() -> Table | None:
 
 
 def look_now() -> Table | None:
-    """The same, for who knows that the agent has just come."""
+    """Like table(), for callers that have just loaded the agent."""
     global _next_look
     _next_look = 0.0
     return table()

@@ -1,4 +1,4 @@
-"""Figures of memory in the log of a Lightning trainer.
+"""Memory figures in the log of a Lightning trainer.
 
     from dc_memtrace.lightning_callback import MemoryCallback
 
@@ -18,13 +18,13 @@ except ImportError:  # the older package
 
 
 class MemoryCallback(Callback):
-    """Logs what `dc_memtrace.peak()` has, and what each step has added, as often as the trainer logs."""
+    """Logs the figures of `dc_memtrace.peak()`, and the growth per step, as often as the trainer logs."""
 
     def __init__(self) -> None:
         self._log = MemoryLog()
 
     def on_train_batch_end(self, trainer: Any, module: Any, outputs: Any, batch: Any, index: int, *more: Any) -> None:
-        """To the trainer's loggers at once: `module.log` would make a tensor of each figure."""
+        """Writes directly to the trainer's loggers: `module.log` would make a tensor of each figure."""
         step = trainer.global_step
         if step % trainer.log_every_n_steps != 0:
             return

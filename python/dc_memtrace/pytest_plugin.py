@@ -1,14 +1,14 @@
-"""The pytest plugin: memory of torch as something that a test can check.
+"""The pytest plugin: tests can check the memory of torch.
 
-    @pytest.mark.peak_memory("24 MiB")          the test makes at most so many bytes that are alive at once
-    @pytest.mark.peak_memory                     the same, by a file that --update-memory-baseline writes
-    @pytest.mark.no_growth                       called again and again, it does not leave more each time
-    @pytest.mark.no_residual_references          what it made and that is still alive is held by nothing but fixtures
+    @pytest.mark.peak_memory("24 MiB")          the memory that the test allocates has at most this peak
+    @pytest.mark.peak_memory                     the same, with limits from a file that --update-memory-baseline writes
+    @pytest.mark.no_growth                       repeated calls of the test do not leave more and more memory
+    @pytest.mark.no_residual_references          only fixtures hold memory that the test allocated and did not free
     memory_ledger                                a fixture: allocated, freed, net, peak and survivors of phases
     dc_memtrace.assert_released(tensor)          nothing but the test's own variable holds it
 
 Where dc-memtrace is installed, pytest finds it; else `pytest -p dc_memtrace.pytest_plugin`. A test without any of these is
-left alone. Each of them costs its test about a second, for its own recording or reading (docs/pytest.md).
+not changed. Each of them costs its test about a second, for a recording or reading of its own (docs/pytest.md).
 """
 
 from __future__ import annotations
@@ -53,13 +53,13 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.fixture
 def memory_ledger(tmp_path_factory: pytest.TempPathFactory) -> Generator[MemoryLedger, None, None]:
-    """What the phases of this test do to memory: `with memory_ledger.phase("forward"): ...`, `memory_ledger["forward"].net`."""
+    """The memory of this test by phase: `with memory_ledger.phase("forward"): ...`, `memory_ledger["forward"].net`."""
     ledger = MemoryLedger(tmp_path_factory.mktemp("memory_ledger"))
     yield ledger
     ledger.close()
 
 
-# Those that are in use, of all scopes.
+# Fixtures in use, of all scopes.
 _fixtures: dict[int, pytest.FixtureDef[Any]] = {}
 
 
@@ -94,7 +94,7 @@ def _recorded(item: pytest.Function, marks: dict[str, pytest.Mark | None]) -> Ge
     rounds = _rounds_of(item, growth) if growth is not None else 1
     folder = item.session.config._tmp_path_factory.mktemp("memory") / "trace"  # type: ignore[attr-defined]
     gc.collect()
-    # A reading of the memory is for holders. Without one, sums begin at 0: they are what the test makes.
+    # Only holders need a reading of the memory. Without one, sums begin at 0, so they are what the test allocates.
     recording = dc_memtrace.record(folder, detail="full", owners=growth is not None)
     with recording:
         result = yield
@@ -162,7 +162,7 @@ def _without_residuals(item: pytest.Function, marks: dict[str, pytest.Mark | Non
 
 
 class _Limits:
-    """What a test's peak_memory allows on each device."""
+    """The limits of a test's peak_memory by device."""
 
     def __init__(self, item: pytest.Function, mark: pytest.Mark) -> None:
         try:
@@ -179,7 +179,7 @@ class _Limits:
             self._limits = self._baseline.limits(item.nodeid)
 
     def on(self, device: str, reached: int) -> int | None:
-        """Bytes; None: any number."""
+        """The limit in bytes; None: no limit."""
         if self._device is not None and device != self._device:
             return None
         if self._limit is not None:
@@ -203,7 +203,7 @@ def _residual_options(item: pytest.Function, mark: pytest.Mark | None) -> tuple[
     try:
         smallest, allow = (lambda smallest=1024, allow=(): (int(smallest), allow))(*mark.args, **mark.kwargs)
         allow = [allow] if isinstance(allow, str) else list(allow)
-        # Paths have brackets, so only * is a sign.
+        # Paths contain brackets, so only * is a wildcard.
         return smallest, [".*".join(map(re.escape, each.split("*"))) for each in allow]
     except (TypeError, ValueError, AttributeError) as error:
         raise pytest.UsageError(f"{item.name}: no_residual_references wants smallest=BYTES or allow=[PATHS]: {error}") from None

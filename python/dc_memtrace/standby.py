@@ -2,9 +2,9 @@
 
     import dc_memtrace.standby
 
-The same as starting the program by `dc-memtrace run --standby`, for programs that cannot be started so. Nothing is
-recorded, and one thread sleeps, until somebody attaches. Where dc-memtrace is not installed beside this Python or on
-PATH, a warning says so, and nothing else happens. A forked child is not in standby; a spawned one that imports this
+This has the effect of `dc-memtrace run --standby`, for programs that cannot be started that way. Nothing is recorded,
+and one thread sleeps, until a recorder attaches. If dc-memtrace is neither installed with this Python nor on PATH,
+there is a warning, and nothing else happens. A forked child is not in standby; a spawned one that imports this
 module is.
 """
 
