@@ -37,8 +37,8 @@ thread_local ThisThread t_this;
 /// Time limit, at the end of a rank, for launched work that nobody has waited for.
 constexpr std::chrono::seconds kLongestDrain{60};
 
-/// Tells a recorder that releases of a persistent parameter keep its bytes on purpose. The operators' arguments do not
-/// contain that.
+/// Marks the key as persistent for a recorder: releases of such a parameter keep its bytes on purpose, which the
+/// operators' arguments do not show.
 void mark_persistent(std::int64_t graph, std::int64_t id) {
   if (const dcmt_marks* marks = dcmt_get_marks_table()) marks->persist(graph, id);
 }

@@ -95,7 +95,7 @@ DCMT_AGENT_API void* begin_record_slowly(wire::RecordType type, std::size_t byte
 
 /// Begins a record of `bytes` (a multiple of 8, at most wire::kMaxRecordBytes) in the calling thread's chunk: fills its
 /// header and acquires its sequence. Returns nullptr if there is no space; the record then counts as lost. Fill the
-/// record and call commit() before any other function of this header. Call it only inside a guard that entered.
+/// record and call commit_record() before any other function of this header. Call it only inside a guard that entered.
 inline void* begin_record(wire::RecordType type, std::size_t bytes, std::uint32_t aux) noexcept {
   if (!gate_open() || t_state.session != g_hot.session || t_state.used + bytes > spool::kChunkBytes) {
     return begin_record_slowly(type, bytes, aux);

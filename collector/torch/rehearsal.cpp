@@ -176,7 +176,6 @@ c10::StorageImpl* storage_of(const at::Tensor& tensor) {
 
 // Each step lets torch's own libraries call the hooked functions. A virtual call from here would use the offsets of the
 // headers, as the slots do.
-// headers, as the slots do.
 
 void lifetimes(Observed& observed) {
   const at::Tensor tensor = at::empty({3, 5}, at::kFloat);

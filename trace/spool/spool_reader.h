@@ -155,8 +155,7 @@ class SpoolReader {
   ProcessFacts facts_;
   std::vector<Chunk> chunks_;
   std::map<std::uint32_t, std::deque<Batch>> threads_;  ///< each in ascending sequence
-  std::uint32_t current_thread_ = 0;                    ///< thread of the record that was returned last; the next
-                                                        ///< record is likely its, too
+  std::uint32_t current_thread_ = 0;                    ///< thread of the latest record; likely the next one's
   bool advance_ = false;                                ///< next() has returned the head of current_thread_
   std::uint64_t next_sequence_ = 1;
   std::uint64_t damaged_ = 0;

@@ -27,8 +27,8 @@ inline constexpr char kLostDeaths[] = "lost_deaths";      // births at an addres
 inline constexpr char kUnseenChanges[] =
     "unseen_changes";  // of a tensor's storage or a storage's bytes, noticed at the end
 inline constexpr char kExit[] =
-    "exit";  // 'exit N' | 'exit unseen': in order, its parent knows | 'signal N' | 'unknown': not in order | 'exec' |
-             // 'still running' (also: detached) | 'unseen': its spool was gone
+    "exit";  // 'exit N' | 'exit unseen': exited normally, only its parent has the code | 'signal N' | 'unknown': not
+             // normally | 'exec' | 'still running' (also: detached) | 'unseen': its spool was gone
 inline constexpr char kOrigins[] =
     "origins";  // one row a line, in the format of collector/recorder/assemble/operator_toml.h
 inline constexpr char kCgroupLimit[] =

@@ -382,7 +382,7 @@ struct LaunchesRecord {
   std::uint64_t calls;    ///< kernels, copies, fills, graphs
   std::uint64_t graphs;   ///< graph launches among the calls; a graph's kernels are not observed
   std::uint64_t nccl;     ///< NCCL's kernels find their buffers through a queue of their own
-  std::uint64_t unknown;  ///< kernels whose parameters could not be read
+  std::uint64_t unknown;  ///< calls that could not be checked: unreadable parameters, or watched memory was changing
   std::uint64_t copies;   ///< copies in two or three dimensions, or of many at once
 };
 static_assert(sizeof(LaunchesRecord) == 64);

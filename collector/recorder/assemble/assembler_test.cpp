@@ -182,7 +182,7 @@ TEST_F(AssemblerTest, AGarbledCounterDoesNotCarryTheClockAway) {
     s.mark(RecordType::kMarkPoint, MarkKind::kUser, "a");
     at(s.records.size() - 1)->tsc = days * kDay;
   }
-  s.mark(RecordType::kMarkPoint, MarkKind::kUser, "a");  // the counter is back at its usual values; time does not go back
+  s.mark(RecordType::kMarkPoint, MarkKind::kUser, "a");  // the counter is as usual again; time does not go back
   Database db = record(s);
   EXPECT_EQ(rows(db, "SELECT from_ns FROM mark ORDER BY id"), (Rows{"2000", "2000", row(29 * kDay), row(29 * kDay)}));
 }

@@ -62,7 +62,7 @@ class Attached {
   Descriptor memory_;
   std::unique_ptr<ProcessRecorder> recorder_;
   std::int64_t steps_before_ = 0;  ///< steps that were over when the condition was met
-  bool past_reported_ = false;     ///< the process knows that what it had before was read
+  bool past_reported_ = false;     ///< the process was informed that what it had before was read
   bool is_over_ = false;
 };
 
