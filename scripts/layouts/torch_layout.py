@@ -69,7 +69,7 @@ def main() -> None:
     node_header = include / "torch/csrc/autograd/function.h"
     alternative = include / "torch/csrc/autograd/node.h"
     text = "".join(path.read_text() for path in (node_header, alternative) if path.exists())
-    if "pyobj_slot_" in text:  # from 2.13 a node and its Python object own each other as a tensor and its object do
+    if "pyobj_slot_" in text:  # from 2.13 on, a node and its Python object own each other, like a tensor and its object
         fixed[AUTOGRAD + "Node"] = tuple("pyobj_slot_" if name == "pyobj_" else name for name in fixed[AUTOGRAD + "Node"])
         fixed[AUTOGRAD + "PyNode"] = ()
     names, expressions = [], []

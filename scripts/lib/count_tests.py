@@ -31,7 +31,7 @@ def count(ctest_report: pathlib.Path, pytest_folder: pathlib.Path) -> collection
             continue
         inner = collections.Counter(outcome(test) for test in ElementTree.parse(report).iter("testcase"))
         if whole == "failed" and not inner["failed"]:
-            inner["failed"] += 1  # it failed outside of its tests: a time-out, or nothing was collected
+            inner["failed"] += 1  # it failed outside of its tests: by a time-out, or without tests
         totals += inner
     return totals
 

@@ -1,4 +1,4 @@
-"""The jobs of scripts/matrix: each is recorded under one Python with torch, and what the trace says becomes its result."""
+"""The jobs of scripts/matrix: each is recorded under one Python with torch, and the trace is reduced to a result."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 PROGRAMS = ROOT / "tests" / "programs"
 SAMPLE = ROOT / "samples" / "zero3_release" / "train.py"
 
-#: Name and arguments of Python. OUT stands for a file of the job's own.
+#: Names of jobs with the arguments of Python. OUT stands for a file that belongs to the job.
 JOBS = {
     "plain step": [PROGRAMS / "supported.py", "plain"],
     "compiled step": [PROGRAMS / "supported.py", "compiled"],
@@ -22,15 +22,15 @@ JOBS = {
                        "3", "192", "cpu"],
     "DataLoader workers": [PROGRAMS / "supported.py", "workers"],
 }
-#: Jobs whose peak is not the same with every torch, or in every run, and why.
+#: Jobs whose peak differs between versions of torch, or between runs, with the reason.
 VARIES = {
     "compiled step": "each torch compiles other code",
     "FSDP2, 2 ranks": "it depends on which rank is ahead",
     "DataLoader workers": "a batch of the next worker, 4,160 B, has arrived by then or not",
 }
-#: How often a job that failed is run alone, to see whether it fails without the tool, and recorded again.
+#: How often a failed job is repeated: without the tool, to check whether it fails alone, and recorded.
 TRIES = 10
-#: Needs nothing of the project, uses what the hooks sit on, and has an exit code that no tool would make up.
+#: Needs nothing of the project, calls the hooked functions, and has an exit code that no tool would invent.
 MEETING = ("import sys, torch; x = torch.ones(64, 64, requires_grad=True); y = torch.nn.Linear(64, 64)(x).sum(); "
            "y.backward(); print(x.grad.shape); sys.exit(7)")
 
@@ -39,7 +39,7 @@ QUESTION = ("import json, sys; from importlib import metadata; "
 
 
 class Installed:
-    """A Python with torch: `name` is made of both versions."""
+    """A Python with torch. `name` consists of both versions."""
 
     def __init__(self, python: str) -> None:
         self.python = shutil.which(python) or python
@@ -57,7 +57,7 @@ def keep(path: pathlib.Path, result: dict) -> None:
 
 
 def run(build: pathlib.Path, installed: Installed, out: pathlib.Path | None, arguments: list) -> subprocess.CompletedProcess:
-    """Recorded into `out`, or alone."""
+    """Runs a job: recorded into `out`, or without the tool."""
     recorder = []
     if out is not None:
         shutil.rmtree(out, ignore_errors=True)
@@ -77,7 +77,7 @@ def fails_alone(build: pathlib.Path, installed: Installed, arguments: list, code
 
 
 def facts_of(trace: dict) -> dict:
-    """What must not depend on the version of torch."""
+    """The facts that must not depend on the version of torch."""
     peak = trace["peak"]
     return {
         "rank": trace["rank"],
@@ -119,8 +119,7 @@ def record(job: str, installed: Installed, build: pathlib.Path) -> dict:
 
 
 def meet(built_for: Installed, met: Installed, build: pathlib.Path) -> dict:
-    """What is built for one Python with torch is given a job of another, as if it were meant for that. The job must run as it
-    does alone."""
+    """Uses the build for one Python with torch with a job of another one. The job must run as it does without the tool."""
     out = build / "met" / met.name
     providers = build / "lib" / "dcmt"
     as_its_own = [providers / f"torch-{minor(met.torch)}", providers / f"python-{minor(met.cpython)}"]

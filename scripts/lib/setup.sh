@@ -1,6 +1,6 @@
 # shellcheck shell=bash
-# Sourced by the scripts: what has to be there before the project builds and runs. Every function checks first and does
-# nothing where nothing is missing. Output goes to build/setup.log; progress goes to standard error.
+# Sourced by the scripts: sets up what is needed to build and run the project. Every function checks first, and does
+# nothing if nothing is missing. Output goes to build/setup.log; progress goes to standard error.
 #
 # Environment: DCMT_PYTHON names a Python that has torch (otherwise a project environment .venv is made). pip and apt
 # take their indexes from their usual variables and files.
@@ -12,7 +12,7 @@ dcmt_missing=()
 mkdir -p "$dcmt_root/build"
 : >"$dcmt_log"
 
-# The same flags give the same object in every build folder.
+# With these, the same flags produce the same object in every build folder.
 export CCACHE_NOHASHDIR=1 CCACHE_BASEDIR=$dcmt_root
 
 dcmt_packages=(
@@ -31,7 +31,8 @@ dcmt_fail() {
   exit 1
 }
 
-# dcmt_step LABEL COMMAND...: runs the command quietly and says how long it took; stops with the log's end on failure.
+# dcmt_step LABEL COMMAND...: runs the command quietly and prints its duration. Stops with the end of the log on
+# failure.
 dcmt_step() {
   local label=$1 start=$SECONDS
   shift
@@ -70,7 +71,7 @@ dcmt_setup_packages() {
   dcmt_step "installing ${#missing[@]} system packages" dcmt_install_packages "${missing[@]}"
 }
 
-# dcmt_find_missing FILE [--exact]: sets dcmt_missing to those requirements of scripts/FILE that dcmt_python lacks.
+# dcmt_find_missing FILE [--exact]: sets dcmt_missing to the requirements of scripts/FILE that dcmt_python lacks.
 dcmt_find_missing() {
   local file=$1 lines
   shift
@@ -80,11 +81,11 @@ dcmt_find_missing() {
   [[ -z $lines ]] || mapfile -t dcmt_missing <<<"$lines"
 }
 
-# torch with the libraries of CUDA, as wheels and installed; and what a build leaves, with some to spare.
+# The size of torch with CUDA's libraries, as wheels and installed, and of a build, with some reserve.
 dcmt_torch_gb=9
 dcmt_build_gb=6
 
-# dcmt_need_space WHAT GB REMEDY: stops before what would fail half-way for want of disk.
+# dcmt_need_space WHAT GB REMEDY: stops before a step that would fail half-way because the disk is full.
 dcmt_need_space() {
   local free
   free=$(df --output=avail --block-size=1G "$dcmt_root" | tail -n 1)
@@ -109,7 +110,7 @@ dcmt_setup_python() {
     dcmt_step "installing ${dcmt_missing[*]}" "$dcmt_python" -m pip install "${dcmt_missing[@]}"
 }
 
-# Makes what the tests import available to dcmt_python: in .venv, or beside a Python that is not ours.
+# Makes the imports of the tests available to dcmt_python: in .venv, or beside a Python that the project does not own.
 dcmt_setup_test_requirements() {
   local flags=() target=()
   if [[ -n ${DCMT_PYTHON:-} ]]; then

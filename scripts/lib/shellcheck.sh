@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Runs shellcheck over those of the given files that are shell scripts. Without shellcheck it says so and passes.
+# Runs shellcheck on the shell scripts among the given files. Without shellcheck it prints a note and passes.
 set -euo pipefail
 
 if ! command -v shellcheck >/dev/null; then

@@ -28,7 +28,7 @@ def peaks(result: dict) -> str:
 
 
 def difference(job: str, result: dict, reference: dict) -> str:
-    """How what was recorded differs from the reference; empty if it does not."""
+    """The differences of the recording from the reference; empty if there are none."""
     if len(result["traces"]) != len(reference["traces"]):
         return f"{len(result['traces'])} traces, not {len(reference['traces'])}"
     for here, there in zip(result["traces"], reference["traces"]):
@@ -41,7 +41,7 @@ def difference(job: str, result: dict, reference: dict) -> str:
 
 
 def cell(job: str, result: dict | None, reference: dict | None) -> tuple[str, bool]:
-    """What the table says of a job, and whether all is well."""
+    """The table's cell for a job, and whether the result is as expected."""
     if result is None:
         return "not run", False
     if result["outcome"] not in ("recorded", "partly"):
@@ -87,7 +87,7 @@ def pair_table(results: pathlib.Path, names: list[str]) -> tuple[list[str], bool
         cells = []
         for column in columns:
             result = row.get(column)
-            # Another CPython takes stacks and variables away, another torch everything.
+            # With another CPython, stacks and variables are missing; with another torch, everything.
             wanted = "refused" if name.split("-")[0] != column.split("-")[0] else "partly"
             cells.append("" if name == column else "not run" if result is None else result["outcome"])
             if result is not None and result["outcome"] != wanted:
@@ -98,7 +98,7 @@ def pair_table(results: pathlib.Path, names: list[str]) -> tuple[list[str], bool
 
 
 def write(results: pathlib.Path, page: pathlib.Path) -> int:
-    """Replaces what stands behind the mark of the page. 1 if a job or a pair is not as it should be."""
+    """Replaces the text after the mark of the page. Returns 1 if a job or a pair is not as expected."""
     loaded = load(results)
     jobs, jobs_fine = job_table(loaded)
     pairs, pairs_fine = pair_table(results, list(loaded))

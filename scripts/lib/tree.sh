@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# Sourced by the scripts that run on a GPU machine: which programs they run, and with which Python.
+# Sourced by the scripts that run on a GPU machine: selects the programs and the Python.
 
 # dcmt_find_tree PRESET [--tree DIR ...]: sets dcmt_tree and dcmt_python, and dcmt_rest to the arguments after them.
 # Without --tree it sets up and builds PRESET.
