@@ -1,4 +1,4 @@
-"""Programs in namespaces of their own, as in a container: standby from outside and inside, and the agent put into one."""
+"""Programs in their own namespaces, as in a container: standby from outside and inside, and injection of the agent."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def last_child(pid: int) -> int:
 
 
 class Contained:
-    """A training in namespaces of its own, after `prepare` was run by a shell in them."""
+    """A training in its own namespaces, started after a shell ran `prepare` in them."""
 
     def __init__(self, folder: pathlib.Path, command: tuple[object, ...] = (), prepare: str = "true", **more: str) -> None:
         folder.mkdir()
@@ -44,7 +44,7 @@ class Contained:
             [*NAMESPACES, "sh", "-c", f'{prepare} && exec "$@"', "sh", *words],
             env=recorded.environment(ATTACHED_KEEPS="0", **more), stderr=subprocess.PIPE, text=True,
         )  # fmt: skip
-        # While it imports, it may have no thread that is asleep.
+        # During imports, it may have no sleeping thread.
         until(lambda: self.process.poll() is not None or (folder / "trains").exists())
         assert self.process.poll() is None, self.process.stderr.read()
         self.pid = last_child(self.process.pid)
@@ -72,7 +72,7 @@ def check(folder: pathlib.Path) -> None:
     assert (meta["state"], meta["lost_deaths"]) == ("finished", 0)
     assert recorded.query(trace, "SELECT count(*) FROM mark WHERE kind = 'step' AND to_seq IS NOT NULL")[0][0] >= 2
     assert recorded.query(trace, "SELECT count(*) FROM storage WHERE stack IS NOT NULL")[0][0] > 0
-    # What was there before was read from outside, or inside.
+    # The memory from before was read from outside, or from inside.
     assert recorded.query(trace, "SELECT count(*) FROM storage WHERE first_seen AND stack IS NULL")[0][0] > 0
 
 
@@ -102,7 +102,7 @@ def test_standby_from_outside_and_inside(tmp_path):
 
 
 def test_a_program_that_sees_other_files(tmp_path):
-    """Nothing of dc-memtrace is to be seen in there, and it has a runtime folder of its own."""
+    """None of dc-memtrace's files are visible inside, and the program has its own runtime folder."""
     runtime = tmp_path / "runtime"
     runtime.mkdir(mode=0o700)
     hidden = f"mount -t tmpfs none {recorded.BUILD}/lib && mount -t tmpfs -o mode=700 none {runtime}"
@@ -118,7 +118,7 @@ def test_a_program_that_sees_other_files(tmp_path):
             done(attached)
             check(tmp_path / f"trace{number}")
             assert hooks_in(program.pid) == []
-            # The socket that waits.
+            # The listening socket.
             until(lambda: sockets() == before + 1)
         program.end()
 
@@ -129,7 +129,7 @@ def runs_out_of_shared_memory() -> str:
 
 @recorded.for_soak
 def test_full_shared_memory(tmp_path):
-    """Nothing of a recording lies there."""
+    """No part of a recording lies in shared memory."""
     with contained(tmp_path / "program", STANDBY, runs_out_of_shared_memory()) as program:
         until(lambda: recorded.tool("doctor", program.pid).returncode == 0)
         result = recorded.tool("attach", program.pid, "--steps", 1, "-q", "-o", tmp_path / "trace")
@@ -149,7 +149,7 @@ def test_no_place_for_a_socket(tmp_path):
 
 @recorded.for_soak
 def test_a_socket_that_was_there(tmp_path):
-    """Of an earlier process with this number: the first one in there."""
+    """The socket of an earlier process with this number, the first one in the namespace."""
     runtime = pathlib.Path(f"/tmp/dcmt-{os.getpid()}")
     (runtime / "dc-memtrace").mkdir(mode=0o700, parents=True)
     runtime.chmod(0o700)

@@ -30,7 +30,7 @@ def test_stacks_are_those_that_torch_has_gathered(tmp_path):
     )  # fmt: skip
     try:
         until(lambda: (folder / "blocks").exists() or process.poll() is not None)
-        # Twice: code objects have other names in each session.
+        # Twice, because code objects have other names in each session.
         for detail in ("full", "lifetimes"):
             result = recorded.tool("attach", process.pid, "-q", "--duration", "1500ms", "--detail", detail, "-o", tmp_path / detail)
             assert result.returncode == 0, result.stderr
@@ -46,6 +46,6 @@ def test_stacks_are_those_that_torch_has_gathered(tmp_path):
         (trace,) = recorded.traces(tmp_path / detail)
         blocks = recorded.query(trace, "SELECT bytes, stack, from_seq FROM block WHERE device = 'cuda:0' ORDER BY address")
         assert [(size, places_of(trace, stack)) for size, stack, _ in blocks] == planted
-        # What says where they are from.
+        # The records that contain their stacks.
         assert all(seq < int(recorded.meta(trace)["first_seq"]) for _, _, seq in blocks)
         assert "only 6 of these have a stack, from torch's own history" in str(recorded.query(trace, NOTES))

@@ -1,4 +1,4 @@
-"""What a program had before it was attached to."""
+"""The memory that a program had before it was attached to."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def ended(folder: pathlib.Path) -> pathlib.Path:
     return folder
 
 
-# Of what is loaded after the attach, in a program that puts itself in standby: every begin has its end.
+# Storages loaded after the attach, in a program that puts itself in standby: every begin has its end.
 LOADED = "SELECT count(*), count(to_seq) FROM block WHERE bytes = 777216 AND id > (SELECT value FROM meta WHERE key = 'first_seq')"
 
 
@@ -31,7 +31,7 @@ def test_what_was_there_before(tmp_path, detail):
         attached = program.attach(tmp_path / "trace", "--detail", detail)
         program.go(3)
         program.at(4)
-        # What came before and what comes now are told apart by then.
+        # From then on, old and new storages are distinguished.
         until(lambda: "before" in str(recorded.query(*recorded.traces(tmp_path / "trace"), NOTES)))
         program.go(4)
         program.at("end")
@@ -42,7 +42,7 @@ def test_what_was_there_before(tmp_path, detail):
     (trace,) = recorded.traces(tmp_path / "trace")
     assert_alive(trace, counted(program), detail)
     assert recorded.query(trace, LOADED) == [(30, 30)]
-    # The same program from its start: the same peak, at the same step.
+    # The same program recorded from its start: the same peak, at the same step.
     environment = recorded.environment(**loads)
     recorded.record(tmp_path / "whole", PROGRAM, ended(tmp_path / "again"), 12, detail=detail, env=environment)
     (whole,) = recorded.traces(tmp_path / "whole")
@@ -50,7 +50,7 @@ def test_what_was_there_before(tmp_path, detail):
     (report,) = recorded.report(tmp_path / "trace")
     text = json.dumps(report["findings"])
     assert "trainer.kept" in text
-    # What it kept before the attach is held by the same list.
+    # Storages from before the attach are held by the same list.
     kept = "SELECT count(DISTINCT s.id) FROM storage s JOIN owner o ON o.storage = s.id JOIN string t ON t.id = o.path WHERE t.text LIKE '%trainer.kept[%' AND s.id < ?"
     (first,) = recorded.query(trace, "SELECT value FROM meta WHERE key = 'first_seq'")
     assert recorded.query(trace, kept, int(first[0])) == [(3,)]
@@ -58,7 +58,7 @@ def test_what_was_there_before(tmp_path, detail):
 
 @recorded.for_soak
 def test_a_program_that_does_not_wait(tmp_path):
-    """Storages begin and end while the hooks are made, and while what was there before is read."""
+    """Storages begin and end while the hooks are written, and while the earlier memory is read."""
     with training(tmp_path / "program", 400, 3) as program:
         (program.folder / "count").touch()
         program.at(3)
@@ -69,7 +69,7 @@ def test_a_program_that_does_not_wait(tmp_path):
         done(attached)
         program.end()
     (trace,) = recorded.traces(tmp_path / "trace")
-    # What a thread does between the first hook and the beginning of the recording is no forked child's.
+    # Events between the first hook and the begin of the recording do not come from a forked child.
     assert not [text for (text,) in recorded.query(trace, NOTES) if "forked" in text]
     assert recorded.query(trace, "SELECT count(*) FROM mark WHERE kind = 'step'")[0][0] > 10
     assert_alive(trace, counted(program), "lifetimes")

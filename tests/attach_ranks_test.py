@@ -1,4 +1,4 @@
-"""Which processes are attached to: by name, all ranks of a launch; `status`, and `doctor` of a process."""
+"""The processes that are attached to: by name, all ranks of a launch; also `status`, and `doctor` of a process."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from proc import until
 
 
 def rank(number: int) -> dict[str, str]:
-    """As torchrun starts it."""
+    """Environment variables as set by torchrun."""
     return {
         "RANK": str(number), "WORLD_SIZE": "2", "TORCHELASTIC_RUN_ID": "run", "MASTER_ADDR": "localhost", "MASTER_PORT": "29500",
         "ATTACHED_KEEPS": "0",
@@ -73,7 +73,7 @@ def test_all_ranks(tmp_path, ranks):
 
 @pytest.mark.skipif(not recorded.ALL, reason="a third program: for scripts/soak")
 def test_one_of_several_that_ends(tmp_path, ranks):
-    """The other ones go on being recorded."""
+    """The other ranks continue to be recorded."""
     with training(tmp_path / "third", 8, 3, **rank(2)) as third:
         third.at(3)
         attached = ranks[0].attach(tmp_path / "trace", "--all-ranks")
@@ -89,7 +89,7 @@ def test_one_of_several_that_ends(tmp_path, ranks):
 
 
 def test_one_that_is_recorded_already(tmp_path, ranks):
-    """Then none of them is."""
+    """Then none of them is attached to."""
     attached = ranks[1].attach(tmp_path / "trace")
     assert status()[ranks[1].pid]["recorder"] == attached.pid
     line = recorded.one_line(recorded.tool("attach", ranks[0].pid, "--all-ranks", "-o", tmp_path / "other"), 4)
@@ -119,7 +119,7 @@ def test_doctor(ranks):
         until(lambda: proc.state(ranks[0].pid) == "T")
         checks, code = doctor(ranks[0].pid)
         assert code == 4 and checks["process"]["fix"] == f"let it go on: kill -CONT {ranks[0].pid}"
-        # Said at once, not after a time limit.
+        # Reported at once, not after a time limit.
         line = recorded.one_line(recorded.tool("attach", ranks[0].pid), 4)
         assert "is stopped" in line and "busy" not in line
     finally:

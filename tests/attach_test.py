@@ -1,4 +1,4 @@
-"""Recording a process that runs: standby, attach, detach."""
+"""Records a running process: standby, attach, detach."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from proc import until
 def test_steps_in_the_middle(tmp_path):
     with training(tmp_path / "program", 12, 3, 9) as program:
         program.at(3)
-        # The process is found by its mapping of the agent; nothing else is there before the attach.
+        # The process is found by its mapping of the agent. No other library of ours is loaded before the attach.
         assert "libdcmt_torch" not in pathlib.Path(f"/proc/{program.pid}/maps").read_text()
         attached = program.attach(tmp_path / "trace")
         assert program.is_hooked()
@@ -44,20 +44,20 @@ def test_steps_in_the_middle(tmp_path):
 
 
 class Lasting(Training):
-    """A training that goes on and on, attached to by one test after another."""
+    """A training without an end that several tests attach to, one after another."""
 
     def __init__(self, folder: pathlib.Path) -> None:
         super().__init__(folder, 0, ATTACHED_KEEPS="0")
         (self.folder / "count").touch()
-        self.after: list[dict[str, int]] = []  # its figures after each recording
+        self.after: list[dict[str, int]] = []  # the training's figures after each recording
 
     def left(self, *, soon: bool = False) -> None:
-        """A recording has ended: nothing of it is there."""
+        """Checks that nothing of a recording is left after its end."""
         if soon:
             until(lambda: not self.is_hooked())
         else:
             assert self.hooks() == []
-        # The connection is closed once the answer is given.
+        # The connection is closed after the answer was sent.
         until(lambda: not self.after or figures(self.pid)["descriptors"] == self.after[0]["descriptors"])
         self.after.append(figures(self.pid))
 
@@ -66,7 +66,8 @@ class Lasting(Training):
 def lasting(tmp_path_factory):
     program = Lasting(tmp_path_factory.mktemp("lasting") / "program")
     try:
-        # Only a training is as it will be: the first step loads what it needs, and starts the threads of the engine.
+        # Only a running training is in its final state: the first step loads libraries and starts the threads of the
+        # engine.
         until(lambda: (program.folder / "trains").exists())
         yield program
     finally:
@@ -96,7 +97,7 @@ def test_recorder_that_is_killed(tmp_path, lasting):
     attached.kill()
     attached.wait()
     lasting.left(soon=True)
-    # What was committed is there.
+    # Committed rows can be read.
     assert recorded.tool("report", tmp_path / "trace").returncode == 0
 
 
@@ -127,7 +128,7 @@ def test_refusals(tmp_path, lasting):
 
 
 def test_kernels_where_no_gpu_is_used(tmp_path, lasting):
-    """Each recording says for itself whether they are asked for; without a GPU one line says what is missing."""
+    """Each recording decides whether kernels are recorded. Without a GPU, one line says what is missing."""
     maps = pathlib.Path(f"/proc/{lasting.pid}/maps")
     has_cupti = "/libcupti.so" in maps.read_text()
     line = "the program uses no GPU so far" if has_cupti else "this torch was built without CUDA"
@@ -169,7 +170,7 @@ def test_again_and_again(tmp_path, lasting):
 
 
 def test_it_is_as_if_nobody_had_come(tmp_path, lasting):
-    """After all the recordings of the tests above; the last one sees its end."""
+    """Runs after all recordings of the tests above; the last one observes the end of the training."""
     attached = lasting.attach(tmp_path / "last")
     until(lambda: "before" in str(recorded.query(*recorded.traces(tmp_path / "last"), NOTES)))
     result = lasting.end()
@@ -184,7 +185,7 @@ def test_it_is_as_if_nobody_had_come(tmp_path, lasting):
     assert not grown or (grown["resident KiB"] <= 4096 and grown["space KiB"] <= 8192 and grown["mappings"] <= 8), grown
 
 
-# Its import of torch goes on when there is FOLDER/go-import.
+# Its import of torch continues once FOLDER/go-import exists.
 IMPORTING = """
 import pathlib, sys, time
 
@@ -214,7 +215,7 @@ def test_while_torch_is_imported(tmp_path):
     runtime = tmp_path / "runtime"
     runtime.mkdir(mode=0o700)
     with training(tmp_path / "program", 0, program=script, XDG_RUNTIME_DIR=str(runtime)) as program:
-        # From the first moment that there is somebody to ask.
+        # From the first time that a socket answers.
         until(lambda: list(runtime.glob("dc-memtrace/*")))
         attached = program.ask(tmp_path / "trace")
         assert not (program.folder / "imported").exists()
@@ -242,7 +243,7 @@ while not (folder / "end").exists():
 
 @pytest.mark.parametrize("start", [("run", "--standby", "--"), ()])
 def test_that_waits_for_the_import(tmp_path, start):
-    """Of a program in standby, and of one that has nothing of ours."""
+    """Attaches to a program in standby, and to one without a library of ours."""
     command = [*([recorded.TOOL, *start] if start else []), sys.executable, "-c", WAITING, tmp_path]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=recorded.environment())
     try:

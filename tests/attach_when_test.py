@@ -1,4 +1,4 @@
-"""attach --when: a recording that begins by itself when memory passes a size."""
+"""attach --when: a recording that begins when memory exceeds a limit."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import recorded
 from attached import NOTES, done, hooks_in
 from proc import until
 
-# It keeps 4 MiB in every fourth step once there is FOLDER/grow. What it does not keep is used again.
+# Keeps 4 MiB in every fourth step once FOLDER/grow exists. Memory that it does not keep is reused.
 GROWING = """
 import pathlib, sys, time
 import torch
@@ -78,7 +78,7 @@ def growing(tmp_path):
 
 
 def check_windows(trace, crossed) -> None:
-    """Steps before and after it are in the trace, and who holds what grew."""
+    """The trace contains steps before and after the crossing, and the holders of the growth."""
     assert recorded.meta(trace)["state"] == "finished" and recorded.meta(trace)["lost_deaths"] == 0
     kept = recorded.query(
         trace,
@@ -94,7 +94,7 @@ def check_windows(trace, crossed) -> None:
 def test_growth_with_the_window_before_it(tmp_path, growing):
     limit = int(growing.rss() * 1.25)
     attached = growing.attach(tmp_path / "trace", "--when", f"rss > {limit}", "-q")
-    # Far from it, the process is only watched.
+    # Far from the limit, the process is only watched.
     with pytest.raises(subprocess.TimeoutExpired):
         attached.wait(timeout=1)
     assert not recorded.traces(tmp_path / "trace")
@@ -105,7 +105,7 @@ def test_growth_with_the_window_before_it(tmp_path, growing):
     (trace,) = recorded.traces(tmp_path / "trace")
     (note,) = [text for (text,) in recorded.query(trace, NOTES) if "was met in step" in text]
     assert "the process was only watched" in note
-    # The allocator has what was counted: growth by 4 MiB, seen before it was met.
+    # The allocator has what was counted: growth by 4 MiB, observed before the limit was reached.
     grown = recorded.query(
         trace,
         "SELECT c.peak_bytes FROM interval i JOIN interval_curve c ON c.interval = i.id"
@@ -119,7 +119,7 @@ def test_growth_with_the_window_before_it(tmp_path, growing):
 
 @recorded.for_soak
 def test_allocated_is_counted_to_the_byte(tmp_path, growing):
-    """On the CPU by dc-memtrace itself, which is there from the begin: an interpreter can write on more than this."""
+    """On the CPU, dc-memtrace itself counts from the begin of the program: an interpreter can write on more than this."""
     limit = 60 << 20
     attached = growing.attach(tmp_path / "trace", "--when", "allocated > 60MiB", "--before", 8, "--steps", 8, "-q")
     until(lambda: recorded.begun(tmp_path / "trace"))
@@ -142,7 +142,7 @@ def test_that_it_does_not_come_to_it(tmp_path, growing):
     assert not list(tmp_path.glob("trace/*"))
     if not recorded.ALL:
         return
-    # Recorded at once, and ended before it is met.
+    # Recorded at once, and ended before the limit is reached.
     attached = growing.attach(tmp_path / "trace", "--when", "rss > 1TiB", "--near", 0)
     until(lambda: recorded.traces(tmp_path / "trace") and hooks_in(growing.pid))
     attached.send_signal(signal.SIGINT)

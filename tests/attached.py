@@ -1,4 +1,4 @@
-"""Programs that are attached to while they run, for the tests of standby, attach and record."""
+"""Programs that are attached to while they run. For the tests of standby, attach and record."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ STANDBY = (recorded.TOOL, "run", "--standby", "--")
 
 
 def hooks_in(pid: int) -> list[str]:
-    """Words of a program's memory, but for what lies in ours, that have an address in a provider.
+    """Words of a program's memory outside of our libraries that contain an address in a provider.
 
-    The program's own extension, which a test loads, is none: the loader's data has its addresses.
+    The program's own extension, which a test loads, does not count: the loader's data has its addresses.
     """
     ranges = []
     for each in re.split(r"\n(?=[0-9a-f]+-[0-9a-f]+ )", pathlib.Path(f"/proc/{pid}/smaps").read_text()):
@@ -43,7 +43,7 @@ def hooks_in(pid: int) -> list[str]:
     hooks = []
     with open(f"/proc/{pid}/mem", "rb") as memory:
         for low, high, mode, path, dirty in ranges:
-            # Into its own memory a driver copies parts of stacks.
+            # A driver copies parts of stacks into its own memory.
             is_file = path.startswith("/") and not path.startswith("/dev/")
             if not mode.startswith("r") or not is_file or "dcmt" in path or "x" in mode or not dirty:
                 continue
@@ -89,7 +89,7 @@ class Training:
         )  # fmt: skip
 
     def attach(self, trace: pathlib.Path, *flags: object) -> subprocess.Popen:
-        """Returns once the process is recorded."""
+        """Attaches, and returns when the process is recorded."""
         attached = self.ask(trace, *flags)
         until(lambda: recorded.begun(trace) or attached.poll() is not None)
         return attached
@@ -98,7 +98,7 @@ class Training:
         return hooks_in(self.pid)
 
     def is_in_standby(self) -> bool:
-        """What it said at its socket is not asked for: its thread is there."""
+        """Checks only for the thread; the socket is not asked."""
         return "dcmt-standby" in proc.threads(self.pid).values()
 
     def is_hooked(self) -> bool:
@@ -140,7 +140,7 @@ def figures(pid: int) -> dict[str, int]:
 
 
 def counted(program: Training) -> dict[int, int]:
-    """What the program itself found alive, as address and bytes."""
+    """The storages that the program itself found alive: addresses and bytes."""
     return {address: bytes for address, bytes in json.loads((program.folder / "counted").read_text())}
 
 
@@ -156,7 +156,7 @@ def places_of(trace: pathlib.Path, stack: int | None) -> list[tuple[str, int]]:
 
 
 def by_import() -> dict:
-    """How a program is started that puts itself in standby."""
+    """The arguments for a program that puts itself in standby."""
     path = os.pathsep.join([str(recorded.TOOL.parent), recorded.environment()["PATH"]])
     return {"start": (), "ATTACHED_IMPORTS": "1", "PATH": path}
 
@@ -168,6 +168,6 @@ def assert_alive(trace: pathlib.Path, own: dict[int, int], detail: str) -> None:
     assert dict(rows) == large and len(rows) == len(large)
     storages = "FROM storage s JOIN block b ON b.storage = s.id WHERE s.to_seq IS NULL AND s.bytes >= ?"
     assert dict(recorded.query(trace, f"SELECT b.address, s.bytes {storages}", smallest)) == large
-    # With those that are in sums only, torch's own figure.
+    # Together with the storages that are only in sums, this is torch's own figure.
     assert recorded.query(trace, "SELECT sum(bytes) FROM block WHERE to_seq IS NULL") == [(sum(own.values()),)]
     assert recorded.meta(trace)["lost_deaths"] == 0

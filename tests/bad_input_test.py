@@ -1,4 +1,4 @@
-"""Every bad input: one clear line, the documented exit code, nothing lost."""
+"""Every bad input leads to one clear line and the documented exit code, and nothing is lost."""
 
 from __future__ import annotations
 
@@ -143,7 +143,7 @@ def test_rows_that_nothing_matched_are_said_by_their_lines(tmp_path):
 
 
 def test_no_room_in_shared_memory(tmp_path):
-    """A spool that cannot be allocated: the job runs, and the reason is said."""
+    """If a spool cannot be allocated, the job runs, and the reason is printed."""
     result = recorded.tool("run", "-o", tmp_path / "out", "--spool-mib", "4096", "--", sys.executable, "-c", USES_TORCH)
     assert result.stdout == "3.0\n" and result.returncode == 0
     if not recorded.traces(tmp_path / "out"):

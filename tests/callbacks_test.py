@@ -1,4 +1,4 @@
-"""Callbacks that put figures of memory into the log of a training."""
+"""Callbacks that write memory figures to the log of a training."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def test_the_trainer_logs_peak_and_growth(tmp_path):
 
 
 def test_a_lightning_trainer_logs_as_often_as_it_logs(monkeypatch):
-    """With the two names of Lightning that the callback needs; the package itself is not among the tests' own."""
+    """Uses fakes for the two names of Lightning that the callback needs; the tests do not install the package."""
     for name in ("lightning", "lightning.pytorch"):
         monkeypatch.setitem(sys.modules, name, types.ModuleType(name))
     sys.modules["lightning.pytorch"].Callback = object

@@ -1,4 +1,4 @@
-"""A program without steps: graphs that it keeps and no backward needs are a finding, by its calls."""
+"""A program without steps: graphs that it keeps, and that no backward needs, are a finding, counted by calls."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def main(kind):
 
 main(sys.argv[1])
 """
-# A call keeps its input, what the ReLU returned and its result, of 4 bytes each.
+# A call keeps its input, the output of the ReLU and its result, of 4 bytes each.
 PER_CALL = 4 * 200 * (100 + 400 + 200)
 
 
@@ -42,7 +42,7 @@ def test_graphs_that_nobody_needs(tmp_path):
     (finding,) = findings(tmp_path / "out", "with graphs")
     growth = finding["growth"]
     assert growth["by_calls"] and growth["holder"] == "main.results"
-    # The first call counts to what a program makes for good, the last has not ended.
+    # The first call counts as setup of the program, and the last one has not ended.
     assert growth["steps"] == CALLS - 1 and growth["per_step_bytes"] == PER_CALL
 
 

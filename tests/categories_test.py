@@ -1,4 +1,4 @@
-"""What memory is for, by readings of the memory alone, is what an independent count in the program says."""
+"""The categories of memory, derived only from readings of the memory, equal an independent count in the program."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import recorded
 
 PROGRAM = recorded.PROGRAMS / "categories.py"
 SMALL = "under 64 KiB, not followed"
-# What a step has besides: the batch, and what its operators have made and nothing keeps for backward.
+# Other memory of a step: the batch, and results of operators that nothing keeps for backward.
 OTHERS = {"variable", "replaced each step", "not attributed", SMALL}
 
 
@@ -40,7 +40,7 @@ def test_most_of_the_peak_is_attributed(recording):
     report = recorded.report(trace)[0]
     groups = {group["name"]: group["bytes"] for group in report["peak"]["by_category"]}
     assert report["findings"] == []
-    # The peak is in the backward: what is made and dropped there was not alive when the memory was read.
+    # The peak is in the backward: temporary memory there was not alive when the memory was read.
     assert groups.get("not attributed", 0) <= 0.1 * report["peak"]["bytes"]
     text = recorded.tool("show", "peak", trace, "--by", "category").stdout
     assert "optimizer state" in text and "saved for backward" in text

@@ -83,7 +83,7 @@ main()
 
 @dataclasses.dataclass
 class Repository:
-    """What commits change. None of it changes what the program allocates."""
+    """The parts that commits change. None of them changes what the program allocates."""
 
     net: str = "Net"
     up: str = "up"
@@ -93,7 +93,7 @@ class Repository:
     step: str = "step"
     index: str = "i"
     model: str = "model"
-    objective: str = ""  # the loss is a function of its own
+    objective: str = ""  # the loss is a separate function
     seed: int = 0
     model_comments: int = 0
     train_comments: int = 0
@@ -104,7 +104,7 @@ class Repository:
     imports_first: bool = True
 
     def files(self, plants: dict[str, str] | None = None) -> dict[str, str]:
-        """`plants`: lines for the places that are named in the templates."""
+        """@param plants  lines for the places that are named in the templates"""
         call = f"{self.objective or 'F.mse_loss'}(out, batch)"
         names = dataclasses.asdict(self)
         names["loss"] = f"    loss = {call}"
@@ -128,7 +128,7 @@ class Repository:
 
 
 def harmless(repository: Repository, number: int) -> Repository:
-    """The next commit."""
+    """Makes the next harmless commit."""
     fresh = f"v{number}"
     changes = [
         {"net": f"Net{fresh}"}, {"up": f"up_{fresh}"}, {"h": f"hidden_{fresh}"}, {"step": f"step_{fresh}"},
@@ -145,13 +145,13 @@ def harmless(repository: Repository, number: int) -> Repository:
 
 @dataclasses.dataclass
 class Bad:
-    """A commit that costs memory: a line, where it goes, and the line that allocates what it keeps."""
+    """A commit that costs memory: a line, its place, and the line that allocates the kept memory."""
 
     name: str
     place: str
     line: str
     allocates: str = ""  # a part of that line; empty: the planted one
-    holder: str = ""  # a part of what holds it, where that is asked for
+    holder: str = ""  # a part of the holder's name, if it is checked
 
 
 BAD = [
@@ -177,7 +177,7 @@ def write(folder: pathlib.Path, files: dict[str, str]) -> None:
 
 
 def check(folder: pathlib.Path, ranks: int, machine: dict[str, str]) -> tuple[int, dict, str]:
-    """One rank is deterministic; of two, the threads of gloo free a few bytes earlier or later."""
+    """One rank is deterministic. With two ranks, the threads of gloo free a few bytes at varying times."""
     once = ["--recordings", "1"] if ranks == 1 else []
     result = recorded.tool("check", "--json", *once, "--baseline", "net.json", cwd=folder, timeout=600,
                            env=recorded.environment(**machine))

@@ -24,7 +24,7 @@ def check(folder, *arguments, **environment):
 
 
 def baseline_of(folder, command):
-    """The facts of a new baseline, each with its bytes and tolerance."""
+    """The facts of a new baseline, with their bytes and tolerances."""
     result = recorded.tool("check", "--update", "--baseline", folder / "net.json", "--", *command, cwd=folder, timeout=900)
     assert result.returncode == 0, result.stdout + result.stderr
     return {name: fact for name, fact in recorded.baseline_section(folder / "net.json").items() if "bytes" in fact}
@@ -56,8 +56,8 @@ def test_noise_that_the_recordings_had_passes(noisy):
 
 
 def test_twice_the_noise_fails(noisy):
-    """Each time some fact fails. Which one, noise decides: of one fact alone the noise of the day may take away what was
-    planted, as its spread is known from few recordings."""
+    """Some fact fails each time. Noise decides which one: a single fact's spread is known from only a few recordings, so that noise
+    can hide the planted bytes in it."""
     folder, facts = noisy
     planted = 2 * facts["peak.forward"]["tolerance"]
     names = collections.Counter()

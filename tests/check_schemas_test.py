@@ -1,4 +1,4 @@
-"""SARIF and JUnit XML that `check` writes are valid against their schemas, whatever the outcome."""
+"""SARIF and JUnit XML from `check` are valid against their schemas for every outcome."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from json_schema import Schema
 SCHEMAS = recorded.ROOT / "tests" / "schemas"
 SARIF = Schema(json.loads((SCHEMAS / "sarif-2.1.0.json").read_text()))
 
-# What is checked against the baseline, and the exit code.
+# The recording that is checked against the baseline, and the exit code.
 OUTCOMES = {
     "passed": ({}, (), 0),
     "failed": ({"forward": PLANTED}, (), 1),

@@ -1,4 +1,4 @@
-"""`check` as a CI job uses it: baselines, exit codes, formats; on traces written by hand, and one that records."""
+"""`check` in a CI job: baselines, exit codes, formats; on traces written by hand, and on one that is recorded."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ import recorded
 import written_trace
 
 MIB = 1 << 20
-FORWARD = ((14, 4 * MIB), (16, 2 * MIB))  # lines, and what each allocates in a step
+FORWARD = ((14, 4 * MIB), (16, 2 * MIB))  # lines, with the bytes that each allocates in a step
 PLANTED = (*FORWARD, (15, MIB))
 
 
 def training(path, forward=FORWARD, *, steps=6, lost=0, arguments="", torch="2.11.0", exit_text="exit 0"):
-    """A trace of a training: a weight, and steps whose forward allocates what a later phase frees."""
+    """A trace of a training: a weight, and steps whose forward allocates memory that a later phase frees."""
     trace = written_trace.Trace(path)
     program = trace.string(str(path.parent / "train.py"))
     stacks: dict[int, int] = {}
@@ -53,7 +53,7 @@ def training(path, forward=FORWARD, *, steps=6, lost=0, arguments="", torch="2.1
 
 
 def results_of(path):
-    """The results of a SARIF file, after what SARIF 2.1.0 demands of what we write."""
+    """The results in a SARIF file, after checks of the properties that SARIF 2.1.0 requires."""
     document = json.loads(path.read_text())
     assert document["version"] == "2.1.0" and document["$schema"].endswith("sarif-2.1.0.json")
     (run,) = document["runs"]
@@ -178,7 +178,7 @@ def test_the_commands_that_are_advised_have_the_options_of_this_one(here):
     shown = "--baseline gpt.json --workload 'a name' --require 'releases.final < 5'"
     assert f"redo    dc-memtrace check {shown} --strict {trace}\n" in text
     assert f"intended? dc-memtrace check --update {shown} {trace}, and commit gpt.json" in text
-    # Several traces of one run would be several recordings.
+    # Several traces of one run would count as several recordings.
     assert "--update" not in check(*options, trace, training(here / "worker.dcmt", steps=0), code=1).stdout
 
 
@@ -234,7 +234,7 @@ def test_a_command_that_cannot_be_recorded_says_why(here):
 
 
 def test_files_beside_the_recordings_are_left_alone(here):
-    """The folder for artifacts may hold folders of the same name."""
+    """The folder for artifacts may contain folders of the same name."""
     mine = here / "out" / "net-1" / "mine.txt"
     mine.parent.mkdir(parents=True)
     mine.write_text("mine")
@@ -270,7 +270,7 @@ for step in range(6):
 
 
 def test_a_command_is_recorded_and_compared_in_one(here, monkeypatch):
-    """Also the steps of the GitHub action, as the action runs them."""
+    """Also runs the steps of the GitHub action, in the form of the action."""
     (here / "memory").mkdir()
     (here / "train.py").write_text(PROGRAM)
     update = recorded.tool("check", "--update", "--recordings", "2", "--baseline", "memory/net.json", "--",
@@ -305,7 +305,7 @@ def test_a_program_that_keeps_every_parameter_gathered_tests_nothing(here):
     assert result.returncode == 1, result.stdout + result.stderr
     assert result.stdout.startswith("FAIL  all 16 releases are of persistent parameters: nothing was to be freed")
     assert re.search(r"releases\.final +16 → +0 +did not run", result.stdout), result.stdout
-    # From the first day.
+    # From the first day on.
     first = recorded.tool("check", "--update", "--baseline", "new.json", "--require", "releases.final > 0", *command, env=persistent)
     assert "required releases.final > 0, but it is 0" in recorded.one_line(first, 1)
     assert not (here / "new.json").exists()

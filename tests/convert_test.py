@@ -1,4 +1,4 @@
-"""`convert`: what other programs read has the lifetimes, the curve and the holders of the trace."""
+"""`convert`: files for other programs contain the lifetimes, the curve and the holders of the trace."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ GROWING = recorded.ROOT / "samples" / "growing_list" / "train.py"
 
 @pytest.fixture(scope="module")
 def trace(tmp_path_factory):
-    """A recorded training whose losses are kept by a list."""
+    """A recorded training that keeps its losses in a list."""
     folder = tmp_path_factory.mktemp("recorded")
     recorded.record(folder / "out", GROWING, detail="full")
     (trace,) = recorded.traces(folder / "out")
@@ -36,7 +36,7 @@ def trace(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def gpu_trace(tmp_path_factory):
-    """Of two GPUs, whose blocks wait for streams; and the allocators that say what must come out."""
+    """A trace of two GPUs whose blocks wait for streams, and the allocators that determine the expected result."""
     folder = tmp_path_factory.mktemp("gpus")
     allocators = [Allocator(1, 0).run(300), Allocator(2, 1).run(200)]
     source = folder / "s.pickle"
@@ -115,7 +115,7 @@ def test_a_snapshot_comes_back_as_it_went(gpu_trace, tmp_path):
 
 
 def test_memory_viz_reads_each_opcode(tmp_path):
-    """Names of one byte, of as many as the short form holds, of one more, and in letters of several bytes."""
+    """Names of one byte, of the length limit of the short form, of one byte more, and with characters of several bytes."""
     allocator = Allocator(3)
     names = ["f", "g" * 255, "h" * 256, "\u00fc" * 200]
     for number, frames in enumerate(allocator.frames.values()):

@@ -11,7 +11,7 @@ PT_LOAD, PT_NOTE, NT_FILE = 1, 4, 0x46494C45
 
 
 def mappings(pid: int) -> list[tuple[int, int, str, int, str, bool]]:
-    """Begin, end, access, offset in bytes, path, and whether the process has pages of its own there."""
+    """Begin, end, access, offset in bytes, path, and whether the process has private pages there."""
     found = []
     for block in re.split(r"(?m)^(?=[0-9a-f]+-[0-9a-f]+ )", pathlib.Path(f"/proc/{pid}/smaps").read_text()):
         line = re.match(r"([0-9a-f]+)-([0-9a-f]+) (\S+) ([0-9a-f]+) \S+ \d+ *(.*)", block)
@@ -23,7 +23,7 @@ def mappings(pid: int) -> list[tuple[int, int, str, int, str, bool]]:
 
 
 def write_core(pid: int, path: pathlib.Path) -> None:
-    """The process must be at rest. Threads are left out: nobody here asks for their registers."""
+    """Writes the core file. The process must be at rest. Threads are omitted, because no test needs their registers."""
     maps = [each for each in mappings(pid) if not each[4].startswith("[v")]
     files = [each for each in maps if each[4].startswith("/")]
     table = b"".join(struct.pack("<3Q", begin, end, offset // PAGE) for begin, end, _, offset, _, _ in files)

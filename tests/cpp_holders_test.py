@@ -1,4 +1,4 @@
-"""A recorded run names what C++ objects keep where no Python object leads to it."""
+"""A recorded run names what C++ objects keep when no Python object leads to it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which CUDA allocator is in use is known without a GPU: torch decides when its libraries are loaded."""
+"""The CUDA allocator in use can be determined without a GPU: torch decides when its libraries are loaded."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""CUDA's headers are found where no toolkit is installed: in what comes with torch alone."""
+"""CUDA's headers are found if no toolkit is installed: those that come with torch are enough."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def found_without_toolkit(tmp_path: pathlib.Path, torch_folder: pathlib.Path) ->
 
 
 def system_folders() -> list[str]:
-    """Where the compiler looks by itself, without what has headers of CUDA."""
+    """The default folders of the compiler, except those that contain headers of CUDA."""
     done = subprocess.run(["g++", "-xc++", "-E", "-v", "/dev/null"], capture_output=True, text=True, check=True)
     listed = done.stderr.split("#include <...> search starts here:\n")[1].split("End of search list.")[0]
     return [folder for folder in listed.split() if not (pathlib.Path(folder) / NEEDED).exists()]

@@ -1,4 +1,4 @@
-"""--max-disk holds for every program, and the report says what was left out; full disks and devices are said."""
+"""--max-disk holds for every program, and the report says what was omitted. Full disks and devices are reported."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import recorded
 from life_safety import LIFE
 
 MIB = 1 << 20
-# None of them has a step. Each makes far more rows than the bound has room for.
+# None of them has a step. Each makes far more rows than the limit allows.
 PROGRAMS = {
     "all_alive": "k = [torch.ones(4) for _ in range(60_000)]",
     "short_lives": "m = torch.nn.Linear(16, 16); x = torch.ones(2, 16)\nfor _ in range(20_000): m(x)",
@@ -37,7 +37,7 @@ def test_the_bound_holds_without_steps(tmp_path, name):
     left_out = recorded.query(trace, "SELECT coalesce(sum(count), 0) FROM loss WHERE reason = 'over --max-disk'")[0][0]
     assert ("over --max-disk" in report.stdout) == (left_out > 0)
     assert left_out > 0 or "kept" in report.stdout
-    # What is counted is exact, whatever is kept.
+    # Counts are exact, whatever rows are kept.
     (counted,) = recorded.query(trace, "SELECT sum(storages) FROM interval")[0]
     assert counted >= {"all_alive": 60_000, "short_lives": 20_000, "generated_code": 10_000}[name]
 

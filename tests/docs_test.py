@@ -1,4 +1,4 @@
-"""README and docs: links lead somewhere, commands are ones that the tool has, lines fit."""
+"""README and docs: links are valid, commands are known to the tool, lines have the right width."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ FOLDERS = ("build", ".venv", ".git")
 PAGES = sorted(
     page for page in ROOT.rglob("*.md") if not any(part in FOLDERS for part in page.relative_to(ROOT).parts)
 )
-# Pages for users, whose commands can be typed as they stand. Decisions are of their time.
+# Pages for users, whose commands can be typed as they are. Decisions are of their time.
 FOR_USERS = [page for page in PAGES if page.parent in (ROOT, ROOT / "docs", ROOT / "docs" / "samples")]
 # Pages whose paragraphs keep to the width of the code.
 NARROW = [ROOT / "README.md", *(ROOT / "docs" / f"{name}.md" for name in (
@@ -34,7 +34,7 @@ def name_of(page: pathlib.Path) -> str:
 
 
 def lines_of(page: pathlib.Path):
-    """Each line with its number, and whether it stands in a block of code."""
+    """All lines with their numbers, and whether they are in a block of code."""
     in_code = False
     for number, line in enumerate(page.read_text().splitlines(), 1):
         fence = FENCE.match(line) is not None
@@ -43,7 +43,7 @@ def lines_of(page: pathlib.Path):
 
 
 def headings_of(page: pathlib.Path) -> set[str]:
-    """As links name them: lower case, words joined by dashes, without punctuation."""
+    """Headings in the form of links: lower case, words joined by dashes, without punctuation."""
     texts = (line.lstrip("#").strip().lower() for _, line, code in lines_of(page) if line.startswith("#") and not code)
     return {re.sub(r"[^\w\- ]", "", text).replace(" ", "-") for text in texts}
 
@@ -63,7 +63,7 @@ def test_links_lead_somewhere(page):
 
 
 def commands_of(page: pathlib.Path):
-    """What the page says to type, with the line's number."""
+    """The commands that the page tells users to type, with their line numbers."""
     for number, line, in_code in lines_of(page):
         if not in_code:
             yield from ((number, command) for command in INLINE.findall(line))
@@ -73,13 +73,13 @@ def commands_of(page: pathlib.Path):
 
 @functools.cache
 def help_of(*words: str) -> str:
-    """The help of a command; empty if there is none of the name."""
+    """The help of a command; empty if there is no such command."""
     result = tool(*words, "--help")
     return result.stdout if result.returncode == 0 else ""
 
 
 def what_is_wrong(command: str) -> str:
-    """Nothing where the tool would take the command's words for what they are."""
+    """The error in a command's words; empty if the tool accepts them."""
     words = shlex.split(command, comments=True)[1:]
     if not words or words[0] in ("--help", "--version", "COMMAND"):
         return ""
@@ -89,7 +89,7 @@ def what_is_wrong(command: str) -> str:
     text = help_of(*name)
     if not text:
         return f"no command {' '.join(name)}"
-    if name == ["run"]:  # what follows the first word that is no option is another program's
+    if name == ["run"]:  # words after the first one that is no option belong to another program
         own = []
         for word in words:
             if word == "--" or word.endswith((".py", "torchrun", "python")):

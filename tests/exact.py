@@ -1,4 +1,4 @@
-"""What a trace says is alive at a moment, and the lists that programs/libtorch/live_objects.h writes, side by side."""
+"""Compares what a trace has alive at a point with the lists written by programs/libtorch/live_objects.h."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def written(path: pathlib.Path) -> Living:
 
 
 def alive(trace: pathlib.Path, seq: int) -> Living:
-    """By the rows of the trace, right after sequence `seq`; bytes as of then."""
+    """What is alive right after sequence `seq`, from the rows of the trace, with the bytes at that time."""
     lives = "from_seq <= ?1 AND (to_seq IS NULL OR to_seq > ?1)"
     storages = {
         row: (address, size)
@@ -39,9 +39,9 @@ def alive(trace: pathlib.Path, seq: int) -> Living:
 
 
 def check_nothing_unseen(trace: pathlib.Path, *except_in: tuple[int, int]) -> None:
-    """No record lost, no end without a birth, and no change that only showed at an end, but within these sequences.
+    """No lost record, no end without a birth, and no change that was observed only at an end, except in these sequences.
 
-    For traces in detail `full`.
+    For traces with detail `full`.
     """
     meta = recorded.meta(trace)
     assert meta["detail"] == "full"

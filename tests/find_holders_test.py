@@ -1,4 +1,4 @@
-"""A program asks for a reading of its memory: what a function holds is named though it returns at once afterwards."""
+"""A program requests a reading of its memory: holders in a function are named although it returns right afterwards."""
 
 from __future__ import annotations
 

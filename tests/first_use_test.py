@@ -1,4 +1,4 @@
-"""What a person does first: records a script by its name, reads the newest run, follows the command that comes next."""
+"""A user's first steps: records a script by its name, reads the newest run, and follows the suggested command."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ for step in range(8):
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory) -> pathlib.Path:
-    """In which `run train.py` was called."""
+    """The folder in which `run train.py` was called."""
     folder = tmp_path_factory.mktemp("first")
     (folder / "train.py").write_text(PROGRAM)
     result = tool("run", "train.py", cwd=folder)
@@ -52,7 +52,7 @@ def test_a_run_without_a_folder_gets_one_by_program_and_time(folder):
 
 
 def test_a_second_run_gets_another_folder_and_is_the_last(tmp_path):
-    """Of a script without torch, since that is fast; `last` finds the folder, and says that it has no trace."""
+    """With a script without torch, because that is fast. `last` finds the folder, and reports that it has no trace."""
     (tmp_path / "hello.py").write_text("import sys\nprint(sys.argv[1:])\n")
     for _ in range(2):
         result = tool("run", "hello.py", "--name", "x", cwd=tmp_path)
@@ -84,7 +84,7 @@ def test_each_output_ends_with_a_command_that_works(folder):
 
 
 def on_terminal(*command: object, rows: int = 30, columns: int = 80, **options) -> str:
-    """All that is written to a terminal of this size."""
+    """All output to a terminal of this size."""
     pid, terminal = pty.fork()
     if pid == 0:
         fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
@@ -124,7 +124,7 @@ def test_the_status_line_has_a_row_of_its_own(folder):
     statuses = re.findall(r"\x1b7\x1b\[30;1H\x1b\[2K([^\x1b]*)\x1b8", text)
     assert any(" records · " in status for status in statuses), text
     assert all(len(status) <= 80 for status in statuses)
-    # What is left without it: the program's output as it wrote it, and what run says at its end.
+    # The rest: the program's output as written, and the last message of `run`.
     rest = re.sub(r"\x1b7\x1b\[30;1H\x1b\[2K[^\x1b]*\x1b8|\x1b7\x1b\[[0-9;]*r\x1b8|\x1bD\x1b\[A", "", text)
     lines = rest.splitlines()
     assert lines[:8] == [f"step {step}" for step in range(8)]

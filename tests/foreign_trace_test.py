@@ -1,4 +1,4 @@
-"""A trace comes from anywhere: nothing in it is executed, changes the terminal, or keeps a reader busy for ever."""
+"""A trace may come from anywhere: nothing in it is executed, changes the terminal, or blocks a reader."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ MIB = 1 << 20
 
 
 def write_trace(path: pathlib.Path, text: str = "", **meta: object) -> pathlib.Path:
-    """A trace of one parameter that is gathered, released and still alive; `text` is appended to every name."""
+    """A trace of one parameter that is gathered, released and still alive. `text` is appended to every name."""
     database = sqlite3.connect(path)
     for file in sorted((recorded.ROOT / "trace" / "sql").glob("[0-9]*.sql")):
         database.executescript(file.read_text())
@@ -57,7 +57,7 @@ def write_trace(path: pathlib.Path, text: str = "", **meta: object) -> pathlib.P
 
 
 def refused(trace: pathlib.Path) -> str:
-    """Every command says why in one line."""
+    """The one-line error, which must be the same for every command."""
     for command in (["report"], ["show", "curve"], ["lint"]):
         result = recorded.tool(*command, trace, timeout=60)
         assert result.returncode == 3, result.stdout + result.stderr

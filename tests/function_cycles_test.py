@@ -8,7 +8,7 @@ import json
 import pytest
 import recorded
 
-# A sharding library of a hundred lines, as people have them. 40,000 elements are 160,000 bytes.
+# A sharding library of a hundred lines, as users write them. 40,000 elements are 160,000 bytes.
 LIBRARY = """
 import torch
 
@@ -116,7 +116,7 @@ for parameter in p.all:
     free(parameter)
     torch.ones(2)
 """)
-    # The last of them is the one that must give the bytes back, and does.
+    # Only the last release must free the bytes, and it does.
     assert verdicts(folder) == [(0, "shared", False), (1, "shared", False), (2, "freed", False)]
 
 
@@ -179,6 +179,6 @@ def test_fsdp2_is_known_out_of_the_box(tmp_path):
     seen = collections.defaultdict(list)
     for row in rows:
         seen[names[row["key"]["key"]]].append(row["bytes_before"])
-    # Where a buffer is smaller than what is followed by its size, it is followed once it has shrunk.
+    # A buffer smaller than the tracking limit is tracked only after it has shrunk.
     expected = {name: sizes if sizes[0] >= 65_536 else sizes[1:] for name, sizes in said["freed"].items()}
     assert len(expected) == 6 and dict(seen) == expected

@@ -1,4 +1,4 @@
-"""Memory that grows is named by what holds it; a program that keeps numbers instead has no finding."""
+"""Memory that grows is reported with its holder; a program that keeps numbers instead has no finding."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ PROGRAM = recorded.PROGRAMS / "growing.py"
 STEPS, SEEN, FLOATS = 30, 24, 80_000  # steps in all and before the reading; bytes of a tensor
 INPUTS, HIDDEN = 130 * 128 * 4, 130 * 160 * 4
 
-# What a person would write, the kind of container, and the bytes that it keeps of each step.
+# The names that a user would write, the kind of container, and the bytes that it keeps per step.
 HOLDERS = {
     "main: losses": ("list", 2 * FLOATS),
     "main: probe.seen": ("list", HIDDEN),
@@ -54,7 +54,7 @@ def test_kind_bytes_and_place(report, holder):
     found = finding["growth"]
     assert found["type"] == kind
     steps = found["steps"]
-    # What is made after the optimizer's step belongs to the next one, whose end the last of them does not see.
+    # Memory made after the optimizer's step belongs to the next step, whose end the last of them does not reach.
     assert steps in (STEPS - 1, STEPS) and finding["bytes"] == steps * each_step
     assert found["per_step_bytes"] == each_step
     per_step = found["storages"] // steps
@@ -73,12 +73,12 @@ def test_what_two_lists_hold_is_shared(report):
 
 
 def test_the_peak_by_holder(report):
-    """Every storage of the lists, and what of the model and its optimizer is followed, has its holder."""
+    """All storages of the lists, and tracked storages of the model and its optimizer, have their holders."""
     holders = {group["name"]: group["bytes"] for group in report["peak"]["by_holder"]}
     for name, (kind, each_step) in HOLDERS.items():
         if name not in ("main: first", "main: second"):
             found = sum(size for holder, size in holders.items() if holder in (name, f"{name}, as others made there"))
-            # At the peak there are values that the same lines have just made and will drop.
+            # At the peak, the same lines have just made other values that they will drop.
             assert (STEPS - 1) * each_step <= found <= (STEPS + 1) * each_step
     both = sum(size for holder, size in holders.items() if holder.startswith("main: first + main: second"))
     assert both in ((STEPS - 1) * FLOATS, STEPS * FLOATS)
