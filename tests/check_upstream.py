@@ -22,7 +22,7 @@ HOLDERS = {
 
 
 def check(folder: pathlib.Path, case: str, side: str, *options: str) -> tuple[int, str]:
-    # The two sides differ in their arguments; that is what is looked for here.
+    # --workload, because the two sides differ in their arguments.
     result = recorded.tool("check", "--baseline", "case.json", "--workload", case, *options, "--", "bash",
                            pathlib.Path(FOLDER) / "run.sh", case, side, cwd=folder, timeout=900)
     return result.returncode, result.stdout + result.stderr

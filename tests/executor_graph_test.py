@@ -79,7 +79,7 @@ class Residual(nn.Module):
 
 @pytest.mark.parametrize("undeclared", [False, True])
 def test_a_result_goes_into_a_buffer_that_nobody_reads_any_more(undeclared):
-    """K8: a buffer is taken for dead at its release, though the release hands it on."""
+    """K8: a buffer counts as dead at its release, although the release passes it on."""
     x = torch.randn(4, 4, generator=torch.Generator().manual_seed(3))
     traced = trace(Residual(), [x])
 

@@ -62,7 +62,7 @@ def test_i38_reading_what_was_given_back_is_an_error_that_names_it(size):
                 read()
         with pytest.raises(RuntimeError):
             torch.mm(product, weight)
-        assert torch.equal(rank.gather(6) + 1, product)  # a gather takes another storage
+        assert torch.equal(rank.gather(6) + 1, product)  # a gather uses another storage
 
     run(size, test)
 

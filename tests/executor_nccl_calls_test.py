@@ -93,7 +93,7 @@ def test_without_pre_division_the_mean_is_asked_for():
     run(2, test, pre_divides=False)
 
 
-# Simulated ranks are told what the others do and run in one order, in worlds of 64 at most; NCCL does none of this.
+# Simulated ranks get the data of the others and run in one order, in worlds of 64 at most; NCCL does none of this.
 OF_SIMULATED_RANKS = (
     "differ or different or does_not_leave or leaves_a_state_in_which or in_one_order or world_of_64 or c_plus_plus"
 )

@@ -14,7 +14,7 @@ NAMES = sorted(path.stem for path in FOLDER.glob("*.py") if path.stem not in ("r
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory):
-    """All programs in one process: importing torch takes longer than any of them."""
+    """All programs run in one process: importing torch needs more time than any of them."""
 
     @functools.cache
     def report_of(*flags: str) -> tuple[dict, str]:
@@ -27,7 +27,7 @@ def run(tmp_path_factory):
 
 
 def of_program(report: dict, name: str) -> list[str]:
-    """Rules of the findings that are of this program's parameters."""
+    """The rules of the findings about this program's parameters."""
     graph = NAMES.index(name)
     return [
         finding["rule"]
@@ -76,7 +76,7 @@ FSDP2 = FOLDER / "alone" / "fsdp2.py"
 
 
 def rules_of_ranks(folder, *flags: str) -> tuple[list[list[str]], list[dict], str]:
-    """Rules of the findings of each rank, all remarks, and what the program printed."""
+    """The rules of each rank's findings, all remarks, and the program's output."""
     result = recorded.record(folder, *TWO_RANKS, FSDP2, *flags)
     ranks = [recorded.report(folder / f"rank{rank}.dcmt")[0] for rank in (0, 1)]
     rules = [[finding["rule"] for finding in rank["findings"]] for rank in ranks]

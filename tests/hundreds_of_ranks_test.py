@@ -22,7 +22,7 @@ LINE = "rank.py:8 <module>"
 
 @pytest.fixture(scope="module")
 def recordings(tmp_path_factory):
-    """Traces of a rank that keeps nothing, and of one that does. Each was a run of its own, as srun starts them."""
+    """Traces of a rank that keeps nothing, and of one that does. Each was recorded in its own run, as with srun."""
     folder = tmp_path_factory.mktemp("recorded")
     (folder / "rank.py").write_text(KEEPS)
     traces = []
@@ -103,7 +103,7 @@ def test_a_folder_that_cannot_be_written_to_is_reported(ranks):
     before = output("report", ranks)
     for path in summaries(ranks):
         path.unlink()
-        path.mkdir()  # nothing can take this name, whoever runs the test
+        path.mkdir()  # no user can create a file with this name, not even root
     assert output("report", ranks) == before
 
 
@@ -112,7 +112,7 @@ needs_pyarrow = pytest.mark.skipif(PYTHON is None, reason="no Python here has py
 DUCKDB = recorded.python_with("duckdb")
 needs_duckdb = pytest.mark.skipif(DUCKDB is None or PYTHON is None, reason="no Python here has duckdb, or none pyarrow")
 
-# For each place the rank that has most there at the end of the run, and how much more than is usual.
+# For each place, the rank with most bytes there at the end of the run, and how much more than usual it has.
 QUERY = """
 import duckdb, json, sys
 lifetimes = f"read_parquet('{sys.argv[1]}/lifetimes/*/*.parquet', hive_partitioning = true)"

@@ -10,7 +10,7 @@ import sqlite3
 
 import recorded
 
-# One with nothing changed, one with everything; scripts/soak records more.
+# One with no changes, one with all changes; scripts/soak records more.
 RECORDINGS = int(os.environ.get("DCMT_IDENTITY_RECORDINGS", "2"))
 SAMPLES = 10
 
@@ -38,7 +38,7 @@ for step in range(3):
 
 
 def same(one: dict, other: dict) -> bool:
-    """As docs/verdicts.md has it: a holder tells two findings apart only where it is certain in both."""
+    """As in docs/verdicts.md: different holders separate two findings only if both are certain."""
     holders = {one["holder"], other["holder"]} - {None}
     return len(holders) < 2 and all(one[part] == other[part] for part in ("rule", "born", "released"))
 
@@ -49,7 +49,7 @@ def identities(trace) -> list[dict]:
 
 
 def with_some_censuses(trace, share: float, copy) -> None:
-    """The trace as it would be had only some releases been inspected."""
+    """The trace as if only some releases had been inspected."""
     shutil.copy(trace, copy)
     with sqlite3.connect(copy) as database:
         censuses = [row for row in database.execute("SELECT id FROM mark WHERE kind = 'census'")]
@@ -61,7 +61,7 @@ def with_some_censuses(trace, share: float, copy) -> None:
 
 
 def record_variant(number: int, folder):
-    """The sample; odd numbers after an edit above its code, with another cache of compiled code and two ranks."""
+    """Records the sample. Odd numbers: after an edit above its code, with another cache of compiled code and two ranks."""
     changed = number % 2 == 1
     sample = folder / f"{'moved' if changed else 'as_it_was'}{number}" / "samples" / "zero3_release"
     shutil.copytree(recorded.SAMPLE.parent, sample)

@@ -1,4 +1,4 @@
-"""Checks which folder includes which: the directions of the architecture, and that no room drags in torch.
+"""Checks the includes between folders: the directions of the architecture, and that no folder includes torch by accident.
 
 Runs under pytest and, for the pre-commit hook, as a program that prints the violations and exits with 1.
 """
@@ -14,7 +14,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[1]
 
 ROOMS = ("trace", "analyzer", "convert", "collector", "cli", "gui", "executor", "samples")
 
-# The most specific prefix of a file decides. A folder may always include itself; a room may include what is listed.
+# The most specific prefix of a file decides. A folder may always include itself, and what is listed.
 ALLOWED = {
     "trace": (),
     "analyzer": ("trace",),
@@ -38,26 +38,26 @@ ALLOWED = {
     "samples": ("collector/include",),
 }
 
-# These build and run without torch, CUDA and Python, so no header of theirs may appear.
+# These are built and run without torch, CUDA and Python, so they must not include any of their headers.
 WITHOUT_TORCH = (
     "trace", "analyzer", "convert", "cli", "gui", "collector/agent", "collector/elf", "collector/recorder", "collector/scan",
     "collector/include"
 )
 FOREIGN = re.compile(r"^(torch/|ATen/|c10/|caffe2/|pybind11/|Python\.h|internal/pycore|frameobject\.h|cuda|cupti|nccl)")
 
-# A scene and its loading are plain C++, and what lists of the model are in Qt needs no window.
+# A scene and its loading are plain C++, and Qt's models of lists need no window.
 QT = re.compile(r"^(Q[A-Z]\w*$|Qt\w+/)")
 QT_CORE = re.compile(r"^(QtCore/|QAbstract(Item|Table|List)Model|QObject|QString|QVariant|QModelIndex|QByteArray|QMetaObject|QThread|QTimer|QElapsedTimer|QList|QStringList|QSortFilterProxyModel)")
 WITHOUT_QT = ("trace", "analyzer", "convert", "cli", "collector", "gui/scene", "gui/load", "gui/bench")
 
-# What shows a result computes none: these files see what the analyzer may say, and nothing that it was made of.
+# Front ends compute nothing: these files may use the report model, but not the data that it was made of.
 FACE = re.compile(r"^cli/(\w+_text|\w+_tables|json_writer|story_program)\.(h|cpp)$")
 SHOWN = ("analyzer/model", "analyzer/ranks", "analyzer/replay", "analyzer/generated/linted.h", "analyzer/compare/difference.h",
          "analyzer/gate/verdict.h",
          "trace/base", "cli")
 NOT_SHOWN = ("analyzer/model/analysis.h", "cli/inputs.h")
 
-# Rooms whose sub-folders depend on each other in one direction only.
+# Folders whose sub-folders depend on each other in one direction only.
 WITH_SUB_FOLDERS = ("analyzer", "convert", "collector/recorder", "collector/scan", "gui")
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*(["<])([^">]+)[">]', re.MULTILINE)
@@ -68,13 +68,13 @@ def below(path: str, folder: str) -> bool:
 
 
 def rule_for(path: str) -> str | None:
-    """The key of ALLOWED that governs a file, or None outside of the rooms."""
+    """The key of ALLOWED that applies to a file, or None outside of these folders."""
     matches = [folder for folder in ALLOWED if below(path, folder)]
     return max(matches, key=len, default=None)
 
 
 def violations_in(root: pathlib.Path, path: str) -> list[str]:
-    """What is wrong with the includes of one file; `path` is relative to `root`."""
+    """The errors in the includes of one file. `path` is relative to `root`."""
     text = (root / path).read_text(encoding="utf-8", errors="replace")
     rule = rule_for(path)
     if rule is None:
@@ -132,7 +132,7 @@ def circle_in(graph: dict[str, set[str]]) -> list[str]:
 
 
 def circles_under(root: pathlib.Path) -> list[list[str]]:
-    """Circles of includes between files, and between the sub-folders of each room that has some."""
+    """Circles of includes between files, and between the sub-folders of each folder that has some."""
     files: dict[str, set[str]] = {}
     for room in ROOMS:
         for file in sorted((root / room).rglob("*")):
@@ -156,7 +156,7 @@ def test_no_circle_between_files_or_sub_folders():
 
 
 def modules_of(package: pathlib.Path) -> dict[str, set[str]]:
-    """Each module of a Python package with those of the package that it imports, for types alone too."""
+    """Each module of a Python package with the modules of the package that it imports, including imports for types."""
     names = {file.stem for file in package.glob("*.py")}
     modules = {}
     for file in sorted(package.glob("*.py")):

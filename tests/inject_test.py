@@ -1,4 +1,4 @@
-"""Attaching to programs that have nothing of dc-memtrace: the agent is put into them."""
+"""Attaching to programs that have no library of dc-memtrace: the agent is injected into them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ KILLS = int(os.environ.get("DCMT_ATTACH_KILLS", "1"))
 
 
 def can_attach(pid: int) -> bool:
-    """By putting the agent into it, says doctor."""
+    """True if doctor says that the agent can be injected."""
     diagnosis = json.loads(recorded.tool("doctor", pid, "--json").stdout)
     assert not any(each["ok"] for each in diagnosis["checks"] if each["name"] == "standby")
     return diagnosis["can_attach"]
@@ -29,7 +29,7 @@ def can_attach(pid: int) -> bool:
 
 def test_a_program_that_has_nothing_of_ours(tmp_path):
     with training(tmp_path / "program", 0, start=(), ATTACHED_KEEPS="0") as program:
-        # While it imports, it may have no thread that is asleep.
+        # During imports, it may have no sleeping thread.
         until((program.folder / "trains").exists)
         assert can_attach(program.pid)
         line = recorded.one_line(recorded.tool("attach", program.pid, "--only-standby", "-o", tmp_path / "none"), 4)
@@ -64,14 +64,14 @@ while True:
 
 @pytest.mark.parametrize("threads", ["2", "1"])
 def test_a_program_that_never_waits(tmp_path, threads):
-    """Of two threads one of torch's own waits. One alone, as torchrun has it, is borrowed while it runs Python."""
+    """Of two threads, one of torch's own waits. A single thread, as under torchrun, is borrowed while it runs Python."""
     environment = recorded.environment(OMP_NUM_THREADS=threads)
     process = subprocess.Popen([sys.executable, "-c", BUSY], stdout=subprocess.PIPE, text=True, env=environment)
     try:
         assert process.stdout.readline() == "runs\n"
         found = recorded.tool("doctor", process.pid)
         assert found.returncode == 0 and ("one that runs Python is borrowed" in found.stdout) == (threads == "1"), found.stdout
-        # Recorders that are killed as they begin: the program goes on, and can be attached to.
+        # Recorders are killed as they begin. The program continues, and can still be attached to.
         for number in range(KILLS):
             killed = subprocess.Popen(
                 [recorded.TOOL, "attach", str(process.pid), "-o", tmp_path / f"killed{number}"],
@@ -91,7 +91,7 @@ def test_a_program_that_never_waits(tmp_path, threads):
 
 
 def test_who_is_refused(tmp_path):
-    """Another user's process, one under a sanitizer (by the name of its library), and one that somebody traces."""
+    """Another user's process, one under a sanitizer (by the name of its library), and one with a tracer."""
     sanitizer = tmp_path / "libasan.so.8"
     shutil.copy("/lib/x86_64-linux-gnu/libBrokenLocale.so.1", sanitizer)
     script = "import ctypes, torch, sys; print('runs', flush=True); sys.stdin.readline(); ctypes.CDLL(sys.argv[1]); print('watched', flush=True); sys.stdin.read()"
@@ -102,7 +102,7 @@ def test_who_is_refused(tmp_path):
         if os.geteuid() == 0:
             line = recorded.one_line(recorded.tool("attach", plain.pid, "-o", tmp_path / "out", user=65534), 4)
             assert "belongs to another user (uid 0)" in line
-        # By this Python's own hand, as a debugger does.
+        # Traced by this Python, as by a debugger.
         script = (
             "import ctypes, sys\n"
             "libc = ctypes.CDLL(None)\n"
@@ -140,7 +140,7 @@ re.match(r"(a+)+$", "a" * 64 + "b")
 
 @pytest.mark.skipif(not recorded.ALL, reason="it waits for a minute: for scripts/soak")
 def test_a_long_call_with_the_lock_of_python(tmp_path):
-    """It is waited for, and then said."""
+    """The recorder waits for the call, then reports it."""
     process = subprocess.Popen([sys.executable, "-c", ONE_LONG_CALL], stdout=subprocess.PIPE, text=True, env=recorded.environment())
     try:
         assert process.stdout.readline() == "runs\n"

@@ -1,4 +1,4 @@
-"""An installation that was carried elsewhere: which providers it loads, and those that are prepared on the machine."""
+"""An installation that was moved: the providers that it loads, and those that are prepared on the machine."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ COMPILER = recorded.PROGRAMS / "fake_compiler.py"
 
 
 class Installation:
-    """A tree, and a home of its own for what is cached."""
+    """An installed tree, with its own home folder for the cache."""
 
     def __init__(self, root: pathlib.Path, home: pathlib.Path) -> None:
         self.root, self.home = root, home
@@ -40,13 +40,13 @@ class Installation:
         return subprocess.run(self.command(*words), capture_output=True, text=True, timeout=180, env=self.environment(**more))
 
     def record(self, folder: pathlib.Path, **more: str) -> subprocess.CompletedProcess:
-        """Records the job, which must run as it does alone."""
+        """Records the job, which must run as it does without the tool."""
         result = self.tool("run", "-o", folder, "--", sys.executable, "-c", JOB, **more)
         assert (result.returncode, result.stdout) == (0, "262144.0\n"), result.stderr
         return result
 
     def prepared_folder(self) -> pathlib.Path:
-        """Where a provider for the torch of the tests is looked for, once it was prepared."""
+        """The folder of a prepared provider for the torch of the tests."""
         digest = (self.root / "share" / "dcmt" / "source" / "digest").read_text().strip()
         notes = subprocess.run(["readelf", "-n", pathlib.Path(torch.__file__).parent / "lib/libtorch_cpu.so"], capture_output=True, text=True)
         return self.cache / "providers" / digest / re.search(r"Build ID: (\w+)", notes.stdout)[1]
@@ -54,7 +54,7 @@ class Installation:
 
 @pytest.fixture(scope="module")
 def tree(tmp_path_factory) -> pathlib.Path:
-    """Installed to one folder and carried to another."""
+    """A tree that was installed to one folder and moved to another."""
     folder = tmp_path_factory.mktemp("installation")
     subprocess.run(["cmake", "--install", recorded.BUILD, "--prefix", folder / "made", "--strip"], check=True, stdout=subprocess.DEVNULL)
     return (folder / "made").rename(folder / "carried")
@@ -69,7 +69,7 @@ def installed(tree, tmp_path) -> Installation:
 
 @pytest.fixture
 def without_provider(installed) -> Installation:
-    """As one for other versions of torch than the one in use."""
+    """An installation with providers only for other versions of torch."""
     away = installed.root / "away"
     installed.torch_provider.parent.rename(away)
     yield installed
@@ -226,9 +226,9 @@ def test_prepare_builds_once_for_all_who_ask_and_clean_leaves_nothing(without_pr
 
 
 def test_a_preparation_that_is_ended_leaves_no_compiler_behind(without_provider, tmp_path):
-    """The next one builds in the same place."""
+    """The next preparation builds in the same place."""
     compiler = tmp_path / "g++"
-    # One that has no link-time optimization, and takes for ever over all else.
+    # A compiler without link-time optimization that does not end for any other input.
     compiler.write_text(f'#!/bin/sh\ncase "$*" in *across*) exit 1;; esac\necho $$ >> {tmp_path}/compilers\nexec sleep 600\n')
     compiler.chmod(0o755)
     command = without_provider.command("doctor", "--prepare", "--python", sys.executable)

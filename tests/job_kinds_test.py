@@ -1,4 +1,4 @@
-"""A hundred kinds of job, each run plainly and recorded: what anybody outside sees is the same."""
+"""A hundred kinds of job, each run with and without recording: nothing observable from outside differs."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ import recorded
 
 SOAK = life_safety.SCALE > 1
 KINDS = {**job_kinds.FAST, **(job_kinds.LONG if SOAK else {})}
-# What the tool has to say of a recording, and the script's own shell of a child that a signal ended.
+# Messages of the tool about a recording, and of the script's own shell about a child that a signal ended.
 NOT_THE_JOBS = re.compile(r"dc-memtrace: |bash: line \d+: +\d+ |Terminated$")
 PROGRAMS = recorded.PROGRAMS / "job_kinds"
 

@@ -40,7 +40,7 @@ def start(folder: pathlib.Path, *options: str) -> subprocess.Popen:
 
 
 def job_of(run: subprocess.Popen) -> int:
-    """The program prints its pid once it is training."""
+    """The pid of the job. The program prints it once it is training."""
     return int(run.stdout.readline())
 
 
@@ -49,7 +49,7 @@ def check_complete(trace: pathlib.Path) -> None:
     meta = recorded.meta(trace)
     threads = recorded.query(trace, "SELECT count(*) FROM thread")[0][0]
     lost = dict(recorded.query(trace, "SELECT reason, sum(count) FROM loss GROUP BY reason"))
-    # Sequences that were taken by a thread killed before its record was complete: those of one record at most.
+    # Sequences of a thread that was killed before its record was complete: at most those of one record.
     assert lost.pop("in_flight", 0) <= 3 * threads
     assert not lost
     assert meta["records"] + dict(recorded.query(trace, "SELECT reason, sum(count) FROM loss GROUP BY reason")).get(
@@ -72,7 +72,7 @@ def test_killed_at_a_random_moment(tmp_path, attempt):
 
 
 class Counted:
-    """A C++ program in four threads that counts its storages itself, in a file that outlives it, until it is told to end."""
+    """A C++ program with four threads. It counts its storages in a file that outlives it, until it is told to end."""
 
     THREADS = 4
     started: list[Counted] = []
@@ -88,7 +88,7 @@ class Counted:
         self.started.append(self)
 
     def counters(self) -> list[tuple[int, int, int, int]]:
-        """Of each thread: storages made, ended, whether it is in backward, and the bytes of its storages."""
+        """By thread: storages made and ended, whether it is in backward, and the bytes of its storages."""
         return list(struct.iter_unpack("<4Q", self.file.read_bytes()[:-16]))
 
     def wish(self, number: int) -> None:
@@ -110,13 +110,13 @@ class Counted:
         self.wait_until(lambda counters: any(made for made, *_ in counters))
 
     def job(self) -> int:
-        """Of the tool's children the one that runs another program: the others help the tool (ADR 0022, 0023)."""
+        """The child of the tool that runs another program. The other children help the tool (ADR 0022, 0023)."""
         tool = os.readlink(f"/proc/{self.run.pid}/exe")
         (pid,) = [child for child, program in proc.children(self.run.pid).items() if program != tool]
         return pid
 
     def check(self) -> None:
-        """Whatever the program had counted is in the trace, and no more than what each thread was just about to."""
+        """The trace contains everything that the program had counted, and at most the storages that each thread was working on."""
         (trace,) = recorded.traces(self.folder)
         check_complete(trace)
         for made, ended, _, size in self.counters():
@@ -129,7 +129,7 @@ class Counted:
 
 @pytest.fixture(autouse=True)
 def ended_programs():
-    """Also after a test that has failed."""
+    """Cleans up after a test that failed, too."""
     yield
     while Counted.started:
         Counted.started.pop().end()
@@ -166,18 +166,18 @@ def test_killed_while_a_thread_changes_chunks(tmp_path, attempt, point):
     program.check()
 
 
-BLOCK_ALLOC_IN_NODE = 46  #: a record that takes three sequences
+BLOCK_ALLOC_IN_NODE = 46  #: a record with three sequences
 
 
 def used_chunks(spool: pathlib.Path) -> int:
-    """Those that are not free: their state is the first number of the table's row."""
+    """The number of chunks that are not free. The state is the first number in a row of the table."""
     data = spool.read_bytes()
     (chunks,) = struct.unpack_from("<I", data, 12)
     return sum(struct.unpack_from("<I", data, 4096 + chunk * 64)[0] != 0 for chunk in range(chunks))
 
 
 def published_sequences(spool: pathlib.Path) -> int:
-    """The highest sequence published in a spool, read here by its description in trace/spool/README.md."""
+    """The highest published sequence in a spool, read here according to trace/spool/README.md."""
     data = spool.read_bytes()
     chunks, chunk_bytes = struct.unpack_from("<IQ", data, 12)
     first = (4096 + chunks * 64 + 4095) & ~4095
@@ -234,7 +234,7 @@ def adopted_orphans():
 
 
 def ends_of_orphans() -> dict[int, int]:
-    """Waits for all of them: the status of each, by its number."""
+    """Waits for all of them. Returns their exit statuses by pid."""
     ends = {}
     with contextlib.suppress(ChildProcessError):
         while True:
@@ -245,8 +245,8 @@ def ends_of_orphans() -> dict[int, int]:
 
 @pytest.mark.parametrize("attempt", range(RECORDER_RUNS))
 def test_the_recorder_is_killed_at_a_random_moment(tmp_path, attempt, orphans):
-    """The job runs to its end, and whatever it counted is in the trace that report finishes."""
-    program = Counted(tmp_path, "--spool-mib", "256")  # enough for all that comes without a recorder
+    """The job runs to its end, and everything that it counted is in the trace that report finishes."""
+    program = Counted(tmp_path, "--spool-mib", "256")  # enough for everything that comes without a recorder
     if attempt % 2 == 0:
         program.is_under_way()
     time.sleep(random.Random(attempt).uniform(0.0, 1.0))
@@ -272,14 +272,14 @@ CAN_MOUNT = subprocess.run([*SMALL_SHARED_MEMORY, "true"], capture_output=True).
 @pytest.mark.skipif(not CAN_MOUNT, reason="no right to mount here")
 @pytest.mark.parametrize("killed", ["nobody", "the job", "the recorder", "both"])
 def test_where_shared_memory_has_64_mib(tmp_path, killed, orphans):
-    """As in a container: the spool is memory without a file, which a keeper saves if the recorder is gone."""
+    """As in a container: the spool is memory without a file. A keeper saves it if the recorder is killed."""
     program = Counted(tmp_path, before=SMALL_SHARED_MEMORY)
     program.is_under_way()
     job = program.job()
     state = recorded.json.loads((program.folder / "run.json").read_text())
     (spool,) = pathlib.Path(state["spool_folder"]).glob("*.spool")
     assert spool.is_symlink() and spool.parent.parent == program.folder
-    # The job's descriptors are its own, once the recorder has taken the spool over.
+    # The job has only its own descriptors after the recorder has opened the spool.
     until(lambda: not any("memtrace" in file or ".spool" in file for file in proc.open_files(job)))
     if killed in ("the recorder", "both"):
         program.run.kill()
@@ -295,14 +295,14 @@ def test_where_shared_memory_has_64_mib(tmp_path, killed, orphans):
         assert program.run.wait(60) == (0 if killed == "nobody" else 128 + signal.SIGKILL)
     program.check()
     assert not spool.exists() and not spool.is_symlink()
-    ends_of_orphans()  # the keeper leaves, too
+    ends_of_orphans()  # the keeper ends, too
 
 
 @pytest.fixture(name="interrupted", scope="module")
 def interrupted_run(tmp_path_factory):
     """A run whose recorder was killed, and then its job: the folder as it was left, and the bytes of the spool."""
     folder = tmp_path_factory.mktemp("interrupted") / "out"
-    # The job must not fill it before it is killed.
+    # The job must not fill the spool before it is killed.
     with start(folder, "--spool-mib", "32", "--detail", "full") as run:
         job = job_of(run)
         until(lambda: recorded.begun(folder))
@@ -311,7 +311,7 @@ def interrupted_run(tmp_path_factory):
         run.wait()
         spools = pathlib.Path(recorded.json.loads((folder / "run.json").read_text())["spool_folder"])
         (spool,) = spools.glob("*.spool")
-        # More than what the damages below leave of it.
+        # More chunks than the damages below leave.
         until(lambda: used_chunks(spool) >= 8)
         os.kill(job, signal.SIGKILL)
         until(lambda: not proc.is_running(job))
@@ -321,7 +321,7 @@ def interrupted_run(tmp_path_factory):
 
 
 def left_behind(interrupted, folder: pathlib.Path, change=lambda content: content) -> pathlib.Path:
-    """A copy of an interrupted run whose spool was changed; returns the spool's path."""
+    """A copy of an interrupted run with a changed spool. Returns the spool's path."""
     before, name, content = interrupted
     shutil.copytree(before, folder)
     spools = folder / ".spool-abcdef"
@@ -333,7 +333,7 @@ def left_behind(interrupted, folder: pathlib.Path, change=lambda content: conten
 
 
 def flipped(content: bytes, seed: int) -> bytes:
-    """50 bytes of the header, the table of chunks and the first chunks are others."""
+    """Changes 50 bytes in the header, the table of chunks and the first chunks."""
     rng, data = random.Random(seed), bytearray(content)
     for _ in range(50):
         data[rng.randrange(min(len(data), 400_000))] = rng.randrange(256)

@@ -15,10 +15,10 @@ LIFE = recorded.BUILD / "bin" / "life"
 EXTENSIONS = [FOLDER / f"liblife_extension_{binding}.so" for binding in ("lazy", "now")]
 TENSOR_BYTES = 100_000
 
-# More of everything, for scripts/soak.
+# Scales everything, for scripts/soak.
 SCALE = int(os.environ.get("DCMT_LIFE_SCALE", "1"))
 
-# A run that takes longer hangs. Far above what any of these programs needs, on a busy machine too.
+# A longer run has hung. The limit is far above the time that any of these programs needs, even on a busy machine.
 WATCHDOG = 90
 
 
@@ -43,9 +43,9 @@ def unharmed(folder: pathlib.Path, *command: object, run: tuple = (), **options)
 
 
 class Counts:
-    """The standard input of `life keep_going`, by which it says how many tensors it has made, and is told to end."""
+    """The standard input of `life keep_going`: used to request its number of tensors, and to end it."""
 
-    ENOUGH = 20_000  #: to fill a spool of 1 MiB many times over
+    ENOUGH = 20_000  #: fills a spool of 1 MiB many times
 
     def __init__(self, file: pathlib.Path):
         self.file = file
@@ -55,7 +55,7 @@ class Counts:
         return struct.unpack("<2q", self.file.read_bytes())[0]
 
     def make_more(self, tensors: int = ENOUGH) -> None:
-        """Waits for it to have made so many more."""
+        """Waits until it has made this many more tensors."""
         enough = self.made() + tensors
         proc.until(lambda: self.made() >= enough)
 
@@ -66,10 +66,10 @@ class Counts:
 
 
 class Going(Counts):
-    """A recorded job that makes tensors until it is told to end."""
+    """A recorded job that makes tensors until it is ended."""
 
     def __init__(self, folder: pathlib.Path, *options: object, before: tuple = (), inside: tuple = (), **more):
-        """`before` stands before the tool's command, `inside` before the job's."""
+        """@param before  precedes the tool's command  @param inside  precedes the job's command"""
         super().__init__(folder.parent.with_name(folder.parent.name + "-counts"))
         words = [*before, recorded.TOOL, "run", "-o", folder, *options, "--", *inside, LIFE, "keep_going"]
         with self.file.open("r+b") as file:
@@ -87,7 +87,7 @@ class Going(Counts):
             self.ended()
 
     def ended(self) -> tuple[int, int, str]:
-        """Ends it and waits: how many tensors it made, its longest wait in milliseconds, what was said on stderr."""
+        """Ends it and waits. Returns the number of tensors, the longest wait in milliseconds, and standard error."""
         self.end()
         out, err = self.run.communicate(timeout=WATCHDOG)
         made, longest = map(int, out.split())

@@ -1,4 +1,4 @@
-"""Threads that come and go, every way to end, and signals in the middle of hooks."""
+"""Threads that begin and end, all ways to end a process, and signals inside of hooks."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ ENDS = {
 
 @pytest.mark.parametrize("way", ENDS)
 def test_ends(tmp_path, way):
-    """While other threads allocate."""
+    """The process ends while other threads allocate."""
     seen = unharmed(tmp_path / "out", LIFE, "leave", way)
     assert (seen.stdout, seen.returncode) == ("before the end\n", ENDS[way])
     trace = the_trace(tmp_path / "out")
     assert recorded.meta(trace)["state"] == "finished"
     code = ENDS[way]
     assert recorded.meta(trace)["exit"] == (f"signal {code - 128}" if code > 128 else f"exit {code}")
-    # The tensors of the thread that ended the process; the others made blocks of the same size.
+    # The tensors of the thread that ended the process. The others made blocks of the same size.
     assert life_safety.blocks(trace) + life_safety.lost(trace) >= 4
 
 
@@ -40,13 +40,13 @@ def test_threads_by_the_thousand(tmp_path):
     assert seen.stdout == f"{threads} threads\n"
     trace = the_trace(tmp_path / "out")
     assert life_safety.lost(trace) == 0, "the chunk of a thread that has ended is used again"
-    # Three each: at once, by a thread-local destructor, for a key's destructor.
+    # Three each: directly, by a thread-local destructor, and in the destructor of a key.
     assert life_safety.blocks(trace) == 3 * threads
     assert recorded.query(trace, "SELECT count(*) FROM block WHERE to_seq IS NULL") == [(0,)]
 
 
 def test_threads_that_make_no_record_leave_nothing(tmp_path):
-    """Their tensors are too small to be told one by one."""
+    """Their tensors are too small to be recorded individually."""
     program = tmp_path / "small.py"
     program.write_text("""
 import pathlib
@@ -87,7 +87,7 @@ def test_a_thousand_signals_a_second(tmp_path, timer):
     the_trace(tmp_path / "out")
 
 
-# Each ends in its own way, told by the word in the middle.
+# Each ends in a different way, selected by the word in the middle.
 PYTHON_ENDS = {
     "exception": ("raise ValueError('nobody catches this')", 1),
     "sys_exit_in_thread": ("t = threading.Thread(target=lambda: (work(), sys.exit(5))); t.start(); t.join()", 0),
@@ -135,7 +135,7 @@ def test_python_ends(tmp_path, way):
     program.write_text(PROLOGUE + code + "\n")
     words = [sys.executable, *(["-X", "faulthandler"] if "faulthandler" in way else []), program]
     if "faulthandler" in way:
-        # What it prints names threads by their addresses.
+        # The output names threads by their addresses.
         seen = life_safety.watched(recorded.TOOL, "run", "-o", tmp_path / "out", "--", *words)
         assert "Fatal Python error: Segmentation fault" in seen.stderr and "end.py" in seen.stderr
     else:
@@ -168,7 +168,7 @@ def test_censuses_while_python_goes_down(tmp_path):
 
 @pytest.mark.parametrize("waits", [False, True])
 def test_a_child_that_outlives_the_job(tmp_path, waits):
-    """The job's caller does not wait for it, unless asked to; what it made until then is recorded."""
+    """The job's caller does not wait for the child unless asked to. What the child made until then is recorded."""
     script = "$LIFE keep_going 0<>counts > out & while [ ! -s out ]; do sleep 0.05; done; echo $$ > over"
     counts = life_safety.Counts(tmp_path / "counts")
     with (tmp_path / "errors").open("w") as errors:
@@ -179,7 +179,7 @@ def test_a_child_that_outlives_the_job(tmp_path, waits):
     try:
         if waits:
             until((tmp_path / "over").exists)
-            time.sleep(1)  # longer than it would wait unasked
+            time.sleep(1)  # longer than it would wait by default
             assert run.poll() is None
             counts.end()
         assert run.wait(life_safety.WATCHDOG) == 0

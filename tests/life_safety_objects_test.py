@@ -1,4 +1,4 @@
-"""Objects that come and go, and everything else that wants to be loaded first."""
+"""Shared objects that are loaded and unloaded, and other libraries that must be loaded first."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ EXTENSION_BYTES = 123_456
 
 
 def test_extensions_loaded_and_unloaded_again_and_again(tmp_path):
-    """Each load is patched, at whatever address, bound lazily or closed at once; the program allocates on meanwhile."""
+    """Each load is patched, at any address, with lazy binding or closed at once. The program allocates meanwhile."""
     files = ",".join(map(str, EXTENSIONS))
     assert unharmed(tmp_path / "out", LIFE, "load", files, run=("--spool-mib", "256")).stdout == "100\n"
     trace = the_trace(tmp_path / "out")
@@ -47,7 +47,7 @@ def test_static_programs(tmp_path):
 
 
 def test_32_bit_programs(tmp_path):
-    """The 32-bit loader says on its own that it leaves the agent out; the program runs."""
+    """The 32-bit loader reports that it ignores the agent. The program runs."""
     if not pathlib.Path("/lib/ld-linux.so.2").exists() or shutil.which("as") is None:
         pytest.skip("no 32-bit dynamic loader here (libc6-i386)")
     source = recorded.PROGRAMS / "life_safety" / "tiny32.S"
@@ -63,7 +63,7 @@ def test_32_bit_programs(tmp_path):
 
 
 def test_a_run_within_a_run(tmp_path):
-    """The inner one records, with its own agent."""
+    """The inner run records, with its own agent."""
     inner = tmp_path / "inner"
     seen = life_safety.watched(
         recorded.TOOL, "run", "-o", tmp_path / "outer", "--", recorded.TOOL, "run", "-o", inner, "--", LIFE, "make", 3
@@ -109,7 +109,7 @@ print(before > 0, looks() - before)
 
 @pytest.mark.parametrize("detail", ["lifetimes", "full"])
 def test_objects_are_looked_at_when_one_was_loaded_only(tmp_path, detail):
-    """With torch's CUDA libraries loaded, each of our own questions whether they are there made the next one due."""
+    """With torch's CUDA libraries loaded, each of the agent's checks for them caused the next check."""
     seen = life_safety.watched(
         recorded.TOOL, "run", "-o", tmp_path / "out", "--detail", detail, "--", sys.executable, "-c", LOOKS,
         env=recorded.environment(LD_PRELOAD=str(FOLDER / "liblife_looks.so")),

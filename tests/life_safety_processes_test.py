@@ -1,4 +1,4 @@
-"""Children of every kind: by fork, vfork, clone and spawn, in the middle of anything, and by Python's own means."""
+"""Children of every kind: by fork, vfork, clone and spawn, at any time, and by Python's own means."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import life_safety
 import recorded
 from life_safety import LIFE, SCALE, the_trace, unharmed
 
-# Each forked child computes; each says so.
+# Each forked child computes and prints.
 PYTHON_CHILDREN = """
 import multiprocessing, os, sys, threading, torch, warnings
 from torch.utils.data import DataLoader
@@ -84,12 +84,12 @@ def test_forked_children_go_on_while_threads_record(tmp_path):
     assert seen.stdout == f"{children} of {children} children made their tensors\n"
     trace = the_trace(tmp_path / "out")
     assert f"{children} forked children are not recorded" in life_safety.notes(trace)
-    # In the long run, threads that do nothing but make tensors fill the spool faster than it is emptied.
+    # In the long run, threads that only make tensors fill the spool faster than it is read.
     assert SCALE > 1 or life_safety.lost(trace) == 0
 
 
 def test_forks_between_releases(tmp_path):
-    """Callbacks of torch's are switched at releases, under a lock that a child must not inherit taken."""
+    """Callbacks of torch are switched at releases, under a lock. A child must not inherit the lock as held."""
     children = 100 * SCALE
     seen = unharmed(tmp_path / "out", LIFE, "fork_between_releases", children)
     assert seen.stdout == f"{children} of {children} children made their tensors\n"
@@ -118,8 +118,8 @@ def test_children_by_exec_are_recorded(tmp_path):
 
 
 def test_forks_while_threads_begin(tmp_path):
-    """A thread's first operator takes torch's lock of callbacks, and with a callback of ours has it for longer. A child
-    that inherits it taken hangs."""
+    """A thread's first operator acquires torch's lock of callbacks, and holds it longer with a callback of ours. A child
+    that inherits it as held hangs."""
     program = tmp_path / "forks.py"
     program.write_text(FORKS_WHILE_THREADS_BEGIN)
     children = 200 * SCALE

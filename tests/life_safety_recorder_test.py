@@ -1,4 +1,4 @@
-"""A recorder that dies, sleeps or cannot write, and limits that leave little room: the job never notices."""
+"""A recorder that ends, stops or cannot write, and tight limits: the job is not affected."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ import recorded
 from life_safety import FOLDER, LIFE, Going, the_trace, watched
 from proc import until
 
-# Longer than a job waits that waits for nothing of ours, shorter than it would wait for a recorder that is stopped.
+# Longer than a job waits that does not wait for the tool, and shorter than a wait for a stopped recorder.
 PAUSE_MS = 1500
 
 
 def until_recorded(folder: pathlib.Path, after_ns: int = 0) -> None:
-    """Until the trace on disk has a tensor that was made after that time."""
+    """Waits until the trace on disk has a tensor that was made after that time."""
     until(lambda: recorded.begun(folder))
     (trace,) = recorded.begun(folder)
     until(lambda: recorded.query(trace, "SELECT 1 FROM block WHERE from_ns > ? LIMIT 1", after_ns))
 
 
 def test_a_recorder_that_is_stopped(tmp_path):
-    """For longer than the smallest spool lasts."""
+    """The recorder is stopped for longer than the smallest spool lasts."""
     with Going(tmp_path / "out", "--spool-mib", "1") as going:
         until_recorded(tmp_path / "out")
         going.run.send_signal(signal.SIGSTOP)
@@ -71,8 +71,8 @@ def test_a_recorder_that_is_killed(tmp_path):
 
 
 def test_a_recorder_that_gets_no_more_memory(tmp_path):
-    """Whether that ends the recording or not, the job has its output and its exit code."""
-    # What a reading of the memory gives back would do for long.
+    """Whether this ends the recording or not, the job has its output and its exit code."""
+    # A reading of the memory frees memory that would last for long.
     with Going(tmp_path / "out", "--detail", "full", "--no-owners") as going:
         until_recorded(tmp_path / "out")
         resource.prlimit(going.run.pid, resource.RLIMIT_AS, (1, 1))
@@ -92,7 +92,7 @@ def limited(what: int, limit: int):
 
 
 def test_a_small_limit_of_file_sizes(tmp_path):
-    """The spool would be larger than the job may write: making it would end the job by SIGXFSZ."""
+    """The spool would exceed the job's limit: creating it would end the job by SIGXFSZ."""
     result = watched(
         recorded.TOOL, "run", "-o", tmp_path / "out", "--", LIFE, "make", 3,
         preexec_fn=limited(resource.RLIMIT_FSIZE, 16 << 20),
@@ -102,11 +102,11 @@ def test_a_small_limit_of_file_sizes(tmp_path):
 
 
 def test_traces_that_outgrow_the_quota(tmp_path):
-    """As a full disk: recording stops with one line, the job goes on, and a report with more room finishes the rest."""
+    """Like a full disk: recording stops with one line, the job continues, and a report with more space finishes the rest."""
     folder = tmp_path / "out"
     limit = (1 << 20) + 80_000
     with Going(folder, "--detail", "full", "--spool-mib", "1", preexec_fn=limited(resource.RLIMIT_FSIZE, limit)) as going:
-        # What is in the spool then fills the rest.
+        # Then the contents of the spool fill the rest.
         until(lambda: proc.bytes_written(going.run.pid) > limit * 0.9)
         going.make_more()
         made, longest, err = going.ended()
@@ -119,7 +119,7 @@ def test_traces_that_outgrow_the_quota(tmp_path):
 
 
 def mounting(folder: pathlib.Path, options: str) -> tuple[str, ...]:
-    """What to put before a command to give it, in a name space of its own, a file system in that folder."""
+    """A command prefix for a separate name space with a file system in that folder."""
     script = f'mount -t tmpfs -o {options} none "{folder}" && exec "$@"'
     prefix = ("unshare", "-m", "sh", "-c", script, "sh")
     if watched(*prefix, "true").returncode != 0:
@@ -141,7 +141,7 @@ def test_a_full_output_folder(tmp_path):
 
 @pytest.mark.parametrize("mib", [1, 100])
 def test_a_small_shared_memory(tmp_path, mib):
-    """Too small for spools: they are memory without a file, shown in the output folder."""
+    """Too small for spools: they are memory without a file, which is listed in the output folder."""
     result = watched(
         *mounting(pathlib.Path("/dev/shm"), f"size={mib}m"),
         recorded.TOOL, "run", "-o", tmp_path / "out", "--", LIFE, "make", 3,
@@ -152,7 +152,7 @@ def test_a_small_shared_memory(tmp_path, mib):
 
 
 def test_a_limit_of_address_space(tmp_path):
-    """What the job may map is the job's: without room for a spool and as much again there is none."""
+    """The job may use its whole limit: if a spool and as much again do not fit, there is no spool."""
     command = f"ulimit -v 800000; exec {LIFE} make 3"
     assert watched("sh", "-c", command).stdout == "3\n"
     result = watched(recorded.TOOL, "run", "-o", tmp_path / "out", "--spool-mib", "512", "--", "sh", "-c", command)
@@ -161,7 +161,7 @@ def test_a_limit_of_address_space(tmp_path):
 
 
 def test_a_limit_of_memory(tmp_path):
-    """A control group of our own, where we may make one."""
+    """A separate control group, if this test may create one."""
     own = [line.split("::", 1)[1] for line in pathlib.Path("/proc/self/cgroup").read_text().splitlines() if "0::" in line]
     group = pathlib.Path("/sys/fs/cgroup") / own[0].lstrip("/") if own else pathlib.Path("/nonexistent")
     controllers = group / "cgroup.subtree_control"
@@ -196,7 +196,7 @@ def test_a_read_only_output_folder(tmp_path):
 
 
 def test_a_recorder_whose_terminal_is_gone(tmp_path):
-    """Nobody reads what it says; it must not die of that."""
+    """Nobody reads its messages. It must not end because of that."""
     reader, writer = os.pipe()
     os.close(reader)
     run = subprocess.run(

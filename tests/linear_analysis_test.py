@@ -27,7 +27,7 @@ def one_storage_kept_past_each_release(trace: Trace, cycles: int) -> None:
 
 
 def storages_that_never_go(trace: Trace, cycles: int) -> None:
-    """Released, and alive to the end of the trace: the operators until then are counted for each."""
+    """Storages that are released and alive to the end of the trace. For each, the operators until then are counted."""
     for key in range(cycles):
         storage, block, gather, release, _, settled = (trace.moment() for _ in range(6))
         trace.lifetime("storage", storage, None, address=storage, bytes=1024, first_seen=0)
@@ -44,7 +44,7 @@ def storages_that_never_go(trace: Trace, cycles: int) -> None:
 
 
 def one_block_for_the_run(trace: Trace, cycles: int) -> None:
-    """A buffer that is never resized: each release of it is a gap in the life of one block."""
+    """A buffer that is never resized: each of its releases is a gap in the life of one block."""
     storage, block = (trace.moment() for _ in range(2))
     trace.lifetime("storage", storage, None, address=4096, bytes=1024, first_seen=0)
     trace.lifetime("block", block, None, address=64, bytes=1024, storage_back=block - storage)
@@ -76,13 +76,13 @@ def test_a_report_grows_with_the_trace(tmp_path, write):
         trace.save()
         work.append(instructions(tmp_path, "report", path))
     nothing, *work = work
-    # From the first size to the last: how threads share the work moves a single count by a tenth.
+    # From the smallest to the largest size: the distribution of work over threads changes a single count by a tenth.
     exponent = math.log2((work[-1] - nothing) / (work[0] - nothing)) / math.log2(SIZES[-1] / SIZES[0])
     assert exponent <= LARGEST_EXPONENT, (nothing, work)
 
 
 def test_a_report_of_one_trace_pays_nothing_for_ranks(tmp_path):
-    """What ranks are compared by has the place of each block in it: 2 % of a report's instructions."""
+    """The comparison of ranks needs the place of each block: 2 % of a report's instructions."""
     for rank in range(2):
         trace = Trace(tmp_path / f"rank{rank}.dcmt")
         one_storage_for_the_run(trace, 1)
@@ -95,7 +95,7 @@ def test_a_report_of_one_trace_pays_nothing_for_ranks(tmp_path):
 
 
 def released_under_many_frames(trace: Trace, releases: int, frames: int = 40) -> None:
-    """Each release is called from as many functions: to print them all, no more than a few may be held at a time."""
+    """Each release is called from many functions. To print them all, only a few may be in memory at a time."""
     for frame in range(1, frames + 1):
         names = {"file": trace.string(f"/home/user/model/block_{frame}.py"), "function": trace.string(f"forward_{frame}")}
         trace.insert("frame", id=frame, line=frame, **names)
@@ -111,7 +111,7 @@ def released_under_many_frames(trace: Trace, releases: int, frames: int = 40) ->
 
 
 def with_memory(most: int, *arguments: object) -> subprocess.CompletedProcess:
-    """Runs the tool with so many MiB for its data. Stacks of its threads are part of them, so they are small."""
+    """Runs the tool with a limit of MiB for its data. Stacks of threads count, so they are small."""
 
     def limit() -> None:
         resource.setrlimit(resource.RLIMIT_STACK, (1 << 20, 1 << 20))

@@ -18,7 +18,7 @@ def lint(*arguments: object, code: int = 0) -> dict:
 
 @pytest.fixture(scope="module")
 def compiled(tmp_path_factory):
-    """A compiled run of the sample, and the folder with what Inductor wrote for it."""
+    """A compiled run of the sample, and the folder with Inductor's files for it."""
     folder = tmp_path_factory.mktemp("lint")
     env = recorded.environment(TORCHINDUCTOR_CACHE_DIR=str(folder / "inductor"))
     recorded.record(folder / "out", recorded.SAMPLE, "--steps", 1, env=env)
@@ -26,7 +26,7 @@ def compiled(tmp_path_factory):
 
 
 def undeleted_by_python(path: str) -> set[str]:
-    """Names of the function `call` that are assigned and never deleted or returned, by Python's own parser."""
+    """Names in the function `call` that are assigned and never deleted or returned, found by Python's own parser."""
     with open(path, encoding="utf-8") as file:
         tree = ast.parse(file.read())
     (call,) = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef) and node.name == "call"]
@@ -50,7 +50,7 @@ def test_the_names_are_those_that_held_weights_in_the_run(compiled):
     )
     names = [name["name"] for storage in file["storages"] for name in storage["names"]]
     assert sorted(names) == sorted(name for (name,) in held)
-    # All that Python's parser finds, but the last layer's, after which nothing is called.
+    # All names that Python's parser finds, except those of the last layer, which no call follows.
     assert set(names) < undeleted_by_python(file["path"])
     lines = open(file["path"], encoding="utf-8").read().splitlines()
     for storage in file["storages"]:
@@ -59,10 +59,10 @@ def test_the_names_are_those_that_held_weights_in_the_run(compiled):
         assert "release_param" in lines[storage["release_line"] - 1]
         assert lines[storage["return_line"] - 1].strip().startswith("return")
         for name in storage["names"]:
-            # Of one result Inductor makes two names up to torch 2.13, and one from 2.14.
+            # Inductor makes two names for a result up to torch 2.13, and one from 2.14 on.
             assert lines[name["line"] - 1].strip() == name["statement"]
             assert re.fullmatch(rf"{name['name']} = ({name['aliases']}|torch\.ops\.dcmt_z3\..*)", name["statement"])
-            assert name["name"] not in lines[name["missing_delete_after"]]  # the next line uses it no more
+            assert name["name"] not in lines[name["missing_delete_after"]]  # the next line does not use it any more
             assert f"del {name['name']}" not in map(str.strip, lines)
 
 
@@ -164,7 +164,7 @@ for again in range(100):
 
 @pytest.mark.parametrize("detail", ["lifetimes", "full"])
 def test_what_operators_share_beside_what_their_schemas_say(tmp_path, detail):
-    """Of operators of the table, and in full of all that are not torch's own."""
+    """For operators of the table; with `full` for all operators that are not torch's own."""
     options = ["--detail", detail]
     if detail == "lifetimes":
         (tmp_path / "table.toml").write_text('[[operator]]\npattern = "my::*"\nrole = "observe"\n')
@@ -188,7 +188,7 @@ def test_what_operators_share_beside_what_their_schemas_say(tmp_path, detail):
     assert (consequences["my::claims"], consequences["my::agrees"]) == (["late"], ["none"])
     assert operators["my::hides"]["schema"] == "my::hides(Tensor t, int n) -> Tensor"
     (trace,) = recorded.traces(tmp_path / "out")
-    # The first call, and those that showed something else than the one before.
+    # The first call, and calls that differ from the previous one.
     rows = "SELECT text, count(*) FROM operator_alias JOIN string ON string.id = name GROUP BY 1"
     counts = dict(recorded.query(trace, rows))
     assert counts == {"my::hides": 1, "my::claims": 1, "my::agrees": 1, "my::sometimes": 3, "my::fresh": 1}

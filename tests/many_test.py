@@ -22,7 +22,7 @@ PROGRAM = recorded.PROGRAMS / "many.py"
 
 
 def record(folder: pathlib.Path, *command: object, options: tuple = ()) -> tuple[str, list[int]]:
-    """What the command printed, and the recorder's resident memory in KiB all along, its mapped spool included."""
+    """Returns the command's output, and the recorder's resident memory in KiB over time, including its mapped spool."""
     run = subprocess.Popen(
         [recorded.TOOL, "run", "-o", folder, *options, "--", *map(str, command)],
         env=recorded.environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
@@ -41,7 +41,7 @@ def record(folder: pathlib.Path, *command: object, options: tuple = ()) -> tuple
 
 
 def check_flat(memory: list[int]) -> None:
-    """Of what is made and ended again and again nothing stays. A short run says little: its spool becomes resident."""
+    """Nothing remains of objects that are made and ended repeatedly. A short run shows little: its spool becomes resident."""
     quarter = len(memory) // 4
     if ALL:
         assert max(memory[3 * quarter :]) - max(memory[quarter : 2 * quarter]) <= GROWTH_KIB
@@ -84,7 +84,7 @@ def test_small_tensors(tmp_path):
     assert json.loads(out) == {"tensors": count}
     check_flat(memory)
     trace = check(tmp_path / "out", memory)
-    # Without steps a quick program can outrun its recorder: what found no room is counted.
+    # Without steps, a quick program can outrun its recorder. Records that did not fit are counted.
     births = recorded.query(trace, "SELECT count(*) FROM storage WHERE bytes = 16")[0][0]
     lost = recorded.query(trace, "SELECT coalesce(sum(count), 0) FROM loss")[0][0]
     assert births >= count if lost == 0 else births < count <= births + lost

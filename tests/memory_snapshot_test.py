@@ -36,14 +36,14 @@ def as_trace(pickled, folder):
 
 
 def curves(trace, device):
-    """Allocated and active bytes after each moment at which they change, from the rows."""
+    """Allocated and active bytes after each change, from the rows."""
     rows = recorded.query(
         trace,
         f"SELECT from_seq, bytes, to_seq, wait_seq_length, done_seq FROM block WHERE device = 'cuda:{device}'",
     )
     allocated, active = {}, {}
     for born, size, freed, waits, done in rows:
-        # What waits for nothing is completed by the entry after the request.
+        # A free that waits for nothing is completed by the entry after the request.
         ended = done if waits is not None else None if freed is None else freed + 1
         for curve, end in ((allocated, freed), (active, ended)):
             curve[born] = curve.get(born, 0) + size
@@ -92,7 +92,7 @@ def test_what_is_left_of_a_ring_buffer_is_exact(seed, cut, tmp_path):
 @pytest.mark.parametrize("cut", [0, 77])
 def test_every_point_is_one_that_the_viewer_draws(cut, tmp_path):
     allocator = Allocator(5).run(400)
-    for block in allocator.pending[:]:  # the viewer does not draw what still waits at the end and began before
+    for block in allocator.pending[:]:  # the viewer omits blocks from before the history that wait at the end
         allocator.pending.remove(block)
         allocator.complete(block)
     data = snapshot(allocator, cut=cut)
@@ -113,7 +113,7 @@ def test_every_point_is_one_that_the_viewer_draws(cut, tmp_path):
 
 
 def reserved_by_rows(trace, device):
-    """Reserved bytes from the begin on, after each record at which they change."""
+    """Reserved bytes from the begin on, after each record that changes them."""
     changes = {0: 0}
     for begin, end, size in recorded.query(trace, f"SELECT from_seq, to_seq, bytes FROM segment WHERE device = 'cuda:{device}'"):
         changes[begin] = changes.get(begin, 0) + size
@@ -123,7 +123,7 @@ def reserved_by_rows(trace, device):
 
 
 def reserved_by_history(data, device):
-    """The same, counted back from the segments that are there at last."""
+    """Reserved bytes, counted backwards from the final segments."""
     signs = {"segment_alloc": 1, "segment_map": 1, "segment_free": -1, "segment_unmap": -1}
     changes = [signs[entry["action"]] * entry["size"] for entry in data["device_traces"][device] if entry["action"] in signs]
     last = sum(segment["total_size"] for segment in data["segments"] if segment["device"] == device)
@@ -131,7 +131,7 @@ def reserved_by_history(data, device):
 
 
 def segments_at_last(trace, device):
-    """Address and bytes; parts of an expandable one that lie side by side are one."""
+    """Address and bytes of the final segments. Adjacent parts of an expandable segment are merged."""
     found = []
     for address, size, expandable in recorded.query(
         trace, f"SELECT address, bytes, expandable FROM segment WHERE to_seq IS NULL AND device = 'cuda:{device}' ORDER BY address"
@@ -152,7 +152,7 @@ def test_segments_are_those_of_the_snapshot(made, tmp_path):
     assert segments_at_last(trace, 0) == sorted((segment["address"], segment["total_size"]) for segment in data["segments"])
     ((peak, last),) = recorded.query(trace, "SELECT reserved_peak_bytes, reserved_end_bytes FROM interval_curve")
     assert (peak, last) == (max(reserved_by_rows(trace, 0)), reserved_by_rows(trace, 0)[-1])
-    # Each block lies in a segment from its begin to its end.
+    # Each block lies within one segment for its whole life.
     assert recorded.query(trace, """
         SELECT block.id FROM block WHERE NOT EXISTS (
             SELECT 1 FROM segment WHERE segment.device = block.device AND segment.address <= block.address
@@ -304,7 +304,7 @@ def test_snapshots_of_torch_have_what_torch_counted(path, tmp_path):
     drawn = as_the_viewer_draws_it(data, 0)
     assert list(active.values())[-1] == drawn[-1] == counted[-1]["requested_bytes"]
     assert device["active_bytes"] >= max(drawn)
-    # The counters after each operation whose entries are there.
+    # The counters after each operation that has entries.
     ends = {}
     for number, entry in enumerate(history):
         if entry["user_metadata"].startswith("op "):

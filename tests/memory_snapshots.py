@@ -22,8 +22,8 @@ class Allocator:
         self.time = 1_700_000_000_000_000
         self.next_address = 0x7F00_0000_0000 + (device << 36)
         self.free_addresses: list[int] = []
-        self.requested: list[int] = []  # bytes that programs have, after each entry
-        self.active: list[int] = []  # with those that wait for a stream
+        self.requested: list[int] = []  # allocated bytes after each entry
+        self.active: list[int] = []  # allocated bytes and those that wait for a stream
         self.reserved: list[int] = []
         self.frames = {
             line: [{"name": f"layer{line}", "filename": "/home/user/train.py", "line": line},
@@ -107,7 +107,7 @@ class Allocator:
 
 
 def snapshot(*allocators: Allocator, cut: int = 0) -> dict:
-    """As torch.cuda.memory._snapshot() gives it; of each history the first `cut` entries have left the ring buffer."""
+    """In the form of torch.cuda.memory._snapshot(). The first `cut` entries of each history have left the ring buffer."""
     return {"segments": [segment for each in allocators for segment in each.snapshot_segments()],
             "device_traces": [each.history[cut:] for each in allocators],
             "allocator_settings": {"max_split_size": -1, "roundup_power2_divisions": {"1": 0}},

@@ -1,4 +1,4 @@
-"""Which operators are observed, and which Python stack belongs to what they do."""
+"""Tests which operators are observed, and which Python stack is recorded for their effects."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def test_operators_from_the_first_gather_on(tmp_path):
     assert function_operators(plain) == function_operators(full) == set()
     assert "aten::mm" in function_operators(gather)
     assert "aten::mm" in function_operators(operators)
-    # The scope of zero_grad begins what would be a third step.
+    # The scope of zero_grad would begin a third step.
     expected = ["forward", "backward", "optimizer"] * 2 + ["forward"]
     assert phases(plain) == phases(gather) == phases(full) == phases(operators) == expected
 
@@ -82,13 +82,13 @@ def allocations_of_nodes(trace) -> list[tuple[int, str]]:
 
 
 def test_nodes_have_their_names_without_a_callback_for_each(tmp_path):
-    """In lifetimes autograd is asked which node runs, where a block is allocated; in full torch tells of each."""
+    """With `lifetimes`, autograd is asked for the current node at allocations; with `full`, torch reports each node."""
     found = {}
     for detail in ("lifetimes", "full"):
         recorded.record(tmp_path / detail, "-c", NODES, detail=detail)
         (trace,) = recorded.traces(tmp_path / detail)
         found[detail] = allocations_of_nodes(trace)
-    # A node that Python defines is asked for no name: that would take the GIL.
+    # The names of nodes that are defined in Python are not queried, because that needs the GIL.
     told = [(bytes_, name.replace("DoubledBackward", "torch::autograd::PyNode")) for bytes_, name in found["full"]]
     assert found["lifetimes"] == told
     names = {name for _, name in told}

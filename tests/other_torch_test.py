@@ -22,7 +22,7 @@ def shared_object(path: pathlib.Path, source: str) -> pathlib.Path:
 
 
 def refusal_of(result: subprocess.CompletedProcess, folder: pathlib.Path) -> str:
-    """The one line that says why nothing was recorded; the job's output and exit code are its own."""
+    """The one line that says why nothing was recorded. Checks that the job's output and exit code are not changed."""
     assert (result.stdout, result.returncode) == ("3.0\n", 7)
     (line,) = result.stderr.splitlines()
     assert "nothing is recorded" in line and "doctor --prepare --python" in line
@@ -63,7 +63,7 @@ SLOTS = ("copies of tensors", "tensors that get another's storage", "ends of sto
 
 @pytest.mark.parametrize("slot", SLOTS)
 def test_a_virtual_function_that_moved(tmp_path, slot):
-    """Witnesses stand in another slot than the one that torch calls, as if a function had come in before it."""
+    """The slot of the witnesses differs from the one that torch calls, as if another function had been inserted before it."""
     environment = recorded.environment(DC_MEMTRACE_TEST_MOVED_SLOT=slot)
     result = recorded.tool("run", "-o", tmp_path / "out", "--", sys.executable, "-c", JOB, env=environment)
     assert f"does not call what is hooked for {slot}: " in refusal_of(result, tmp_path / "out")
@@ -77,7 +77,7 @@ def test_a_source_that_can_be_done_without_is_switched_off_by_name(tmp_path):
     assert any("hooked for ends of functional storages: these are not seen" in text for (text,) in texts)
 
 
-# An allocator of CUDA's, as far as its reports go. What is reported: address, bytes, torch's two counters, device.
+# A fake of CUDA's allocator that only reports: address, bytes, torch's two counters, device.
 REPORTER = """
 typedef unsigned long size;
 void _ZN3c1027reportMemoryUsageToProfilerEPvlmmNS_6DeviceE(void*, long, size, size, unsigned short);

@@ -23,7 +23,7 @@ def run(folder, *arguments: str):
 
 
 def our_lines(stderr: str) -> list[str]:
-    """The first block of ours, from its head to its last line."""
+    """The first block of the tool's lines, from its first to its last line."""
     lines = stderr.splitlines()
     begin = next(i for i, line in enumerate(lines) if line.startswith("dc-memtrace: out of memory on"))
     end = next(i for i, line in enumerate(lines) if i >= begin and line.startswith("  next dc-memtrace show live"))
@@ -54,12 +54,12 @@ def test_the_lines_name_the_tensor_that_is_held(failed):
     assert f"main: kept   programs/out_of_memory.py:{LINE}   kept = gather(arguments.device)" in text
     assert "drop the variable before the release" in text
     assert lines[-1] == f"  next dc-memtrace show live {folder} --at oom"
-    # In one piece, however much the program writes.
+    # They are contiguous, however much the program writes.
     assert "\n".join(lines) in done.stderr
 
 
 def test_the_lines_begin_a_line_of_their_own(tmp_path):
-    """The program writes on the same standard error, a traceback in pieces of a line."""
+    """The program writes to the same standard error, a traceback in parts of lines."""
     program = f"import os, torch; os.write(2, b'half a line'); torch.empty({IMPOSSIBLE}, dtype=torch.uint8)"
     done = recorded.tool("run", "-o", tmp_path / "out", "--", sys.executable, "-c", program)
     assert done.stderr.startswith("half a line")
@@ -112,13 +112,13 @@ def named(report: dict, rule: str) -> tuple[str, list[str]]:
 
 @pytest.mark.parametrize("options, then", [((), "kept"), (("--pass-on",), "later")])
 def test_who_holds_it_when_memory_runs_out(tmp_path, options, then):
-    """That may be another than the one that held it at its release."""
+    """This holder may differ from the one at the release."""
     done = run(tmp_path / "out", "--catch", "--times", "2", *options)
     assert "1.0 MiB by main: " + then in "\n".join(our_lines(done.stderr))
     (report,) = recorded.report(tmp_path / "out")
     assert named(report, "residual") == ("release", ["kept"])
     assert named(report, "out_of_memory") == ("out_of_memory", [then])
-    # Who looks does not hold: each error was looked at once, while the operator that failed was on its way out.
+    # The inspection itself does not hold anything: each error was inspected once, while the failed operator was ending.
     looks = recorded.query(
         recorded.traces(tmp_path / "out")[0],
         "SELECT mark.operator IS NOT NULL, count(*) FROM mark WHERE trigger = 'out_of_memory' GROUP BY 1",
@@ -137,7 +137,7 @@ def test_a_program_that_goes_on(tmp_path):
     assert json.loads(done.stdout)["errors"] == json.loads(
         recorded.python(PROGRAM, "cpu", "--catch", "--drop", "--times", "5").stdout
     )["errors"]
-    # The first three are told at once, the others counted.
+    # The first three are printed at once, the others are counted.
     assert done.stderr.count("dc-memtrace: out of memory on cpu") == 3
     assert "5 out-of-memory errors in all" in done.stderr
     assert "still held" not in done.stderr.replace("nothing of it was released and is still held", "")
@@ -150,7 +150,7 @@ def test_a_program_that_goes_on(tmp_path):
 
 @pytest.mark.parametrize("after, went_on", [("torch.ones(2)", True), ("del small", False)])
 def test_small_blocks_tell_whether_a_program_goes_on(tmp_path, after, went_on):
-    """What gives memory back can be an error's way out; what takes some is not."""
+    """Frees can belong to an error on its way out; allocations cannot."""
     program = f"""
 import torch
 small = [torch.ones(2) for _ in range(9)]

@@ -1,4 +1,4 @@
-"""Memory that is not torch's: what grows is named as what it is, and programs that let go of it are silent."""
+"""Memory that is not torch's: growth is reported with its kind, and programs that free such memory have no finding."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def report(folder: pathlib.Path, *arguments: object) -> dict:
 
 
 def trainer(folder: pathlib.Path) -> pathlib.Path:
-    """The trace of the process that trains: workers have others."""
+    """The trace of the process that trains. Workers have other traces."""
     return max(recorded.traces(folder), key=lambda path: path.stat().st_size)
 
 
@@ -42,7 +42,7 @@ def outside(found: dict) -> dict[str, dict]:
 
 
 def unexplained(view: dict) -> int:
-    """Anonymous bytes that no class recognizes."""
+    """Anonymous bytes without a known class."""
     return sum(each["bytes"] for each in view["classes"] if each["name"] == "other")
 
 
@@ -87,7 +87,7 @@ def test_programs_that_let_go_are_silent(tmp_path, kinds):
 
 @pytest.fixture
 def control_group():
-    """A control group of version 1 that this test may make, with 1 GiB of memory."""
+    """A control group of version 1 with 1 GiB of memory, if this test may create one."""
     group = pathlib.Path(f"/sys/fs/cgroup/memory/dc-memtrace-test-{os.getpid()}")
     try:
         group.mkdir()
@@ -95,7 +95,7 @@ def control_group():
     except OSError as error:
         pytest.skip(f"no control group can be made here: {error}")
     yield group
-    # A group can go once its last process has ended.
+    # A group can be removed after its last process has ended.
     while processes := (group / "cgroup.procs").read_text().split():
         for process in processes:
             with contextlib.suppress(ProcessLookupError):
@@ -111,7 +111,7 @@ def expect_killed(folder: pathlib.Path, limit: int) -> None:
     text = recorded.tool("report", trainer(folder)).stdout
     how = "Killed by the kernel: its" if kill["seen"] else "Killed, and its recorder too, when its"
     assert text.startswith(f"{how} control group had reached its limit of ") and "(memory.max)" in text
-    # What it says to run next works.
+    # The suggested commands work.
     for command in re.findall(r"dc-memtrace (show (?:live|memory) .*)", text)[:2]:
         shown = recorded.tool(*command.split())
         assert shown.returncode == 0 and shown.stdout, shown.stderr
@@ -125,7 +125,7 @@ def test_a_program_that_its_control_group_had_killed(tmp_path, control_group):
     command = [recorded.TOOL, "run", "-o", folder, "--", sys.executable, PROGRAM, "numpy", "--steps", "5000", "--times", "8"]
     result = subprocess.run(["sh", "-c", f'echo $$ > {control_group}/cgroup.procs; exec "$@"', "sh", *map(str, command)],
                             capture_output=True, text=True, timeout=180, env=recorded.environment())
-    # The kernel may kill the recorder, too: then `report` finishes the trace.
+    # The kernel may also kill the recorder: then `report` finishes the trace.
     assert result.returncode in (137, -9), result.stderr
     recorded.tool("report", folder)
     expect_killed(folder, 1 << 30)
@@ -133,7 +133,7 @@ def test_a_program_that_its_control_group_had_killed(tmp_path, control_group):
 
 
 def test_the_same_in_a_simulation(tmp_path):
-    """Where no control group can be made: the program kills itself, and the limit is written into its trace."""
+    """For machines without control groups: the program kills itself, and the limit is written into its trace."""
     folder = tmp_path / "out"
     program = tmp_path / "killed.py"
     program.write_text(f"import os, sys\nsys.path.insert(0, {str(PROGRAM.parent)!r})\nimport outside_torch\n"

@@ -1,4 +1,4 @@
-"""What /proc says of a process that runs meanwhile: whatever ends between a listing and its reading is left out."""
+"""Reads /proc of a running process. What ends between a listing and its reading is omitted."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ GONE = (FileNotFoundError, ProcessLookupError)
 
 
 def open_files(pid: int) -> list[str]:
-    """What its descriptors lead to."""
+    """The files of its descriptors."""
     files = []
     for descriptor in pathlib.Path(f"/proc/{pid}/fd").iterdir():
         with contextlib.suppress(*GONE):
@@ -20,7 +20,7 @@ def open_files(pid: int) -> list[str]:
 
 
 def threads(pid: int) -> dict[int, str]:
-    """The names of its threads, by their numbers."""
+    """The names of its threads by number."""
     names = {}
     for task in pathlib.Path(f"/proc/{pid}/task").iterdir():
         with contextlib.suppress(*GONE):
@@ -29,7 +29,7 @@ def threads(pid: int) -> dict[int, str]:
 
 
 def children(pid: int) -> dict[int, str]:
-    """The programs that its children run, by their numbers; a child that has ended and was not waited for runs none."""
+    """The programs of its children by number. A zombie has no program."""
     programs = {}
     for child in pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text().split():
         with contextlib.suppress(*GONE):
@@ -38,7 +38,7 @@ def children(pid: int) -> dict[int, str]:
 
 
 def bytes_read(pid: int) -> int:
-    """By all of its reads so far, of files and of what else there is to be read."""
+    """The bytes of all its reads so far, from files and anything else."""
     return int(pathlib.Path(f"/proc/{pid}/io").read_text().split()[1])
 
 
@@ -47,14 +47,14 @@ def bytes_written(pid: int) -> int:
 
 
 def blocks(pid: int, signal: int) -> bool:
-    """A program that takes this signal by a descriptor does from its begin on."""
+    """True if the process blocks the signal. A program that receives it by a descriptor does so from its begin on."""
     status = pathlib.Path(f"/proc/{pid}/status").read_text()
     (mask,) = (line.split()[1] for line in status.splitlines() if line.startswith("SigBlk:"))
     return bool(int(mask, 16) >> (signal - 1) & 1)
 
 
 def state(pid: int) -> str:
-    """The kernel's letter: R runs, S sleeps, T is stopped, Z has ended and was not waited for; X is gone."""
+    """The kernel's letter: R runs, S sleeps, T is stopped, Z is a zombie; X has ended."""
     try:
         return pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
     except GONE:
@@ -62,12 +62,12 @@ def state(pid: int) -> str:
 
 
 def is_running(pid: int) -> bool:
-    """One that has ended and was not waited for does not run."""
+    """False for a zombie."""
     return state(pid) not in "ZX"
 
 
 def until(condition, seconds: float = 180) -> None:
-    """Waits for it. The time is for what never comes: a busy machine takes long over anything."""
+    """Waits for the condition. The limit only detects hangs: on a busy machine everything may be slow."""
     deadline = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < deadline, "it has not come to that"

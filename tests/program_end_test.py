@@ -17,7 +17,7 @@ CYCLE = "cycle Kept.x → SigmoidBackward0._saved_result (packed by hook) → Ke
 
 
 def record(folder, what: str) -> tuple[dict, list[int]]:
-    """The report, and how many readings began before the program ended, while it waited for the last ones, and later."""
+    """The report, and the numbers of readings that began before the program's end, while it waited for the last ones, and later."""
     began, over = map(int, recorded.record(folder, PROGRAM, what).stdout.split())
     (trace,) = recorded.traces(folder)
     times = [time for (time,) in recorded.query(trace, "SELECT from_ns FROM scan")]
@@ -37,8 +37,8 @@ def test_a_list_of_the_module(tmp_path):
 
 @recorded.for_soak
 def test_a_cycle_through_autograd(tmp_path):
-    """That nothing else holds it takes two readings. Without it the peak is what the corrected program has, and what one
-    step makes: in its own step it counts as needed."""
+    """Proving that nothing else holds it needs two readings. Without the cycle, the peak is that of the corrected program, plus the
+    memory of one step: in its own step it counts as needed."""
     report, readings = record(tmp_path / "out", "cycle")
     (finding,) = report["findings"]
     assert finding["growth"]["holder"] == CYCLE and sum(readings) >= 2

@@ -1,4 +1,4 @@
-"""The pytest plugin, on tests of memory as people write them (programs/memory_tests)."""
+"""The pytest plugin, with tests of memory as users write them (programs/memory_tests)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from attached import by_import
 TESTS = recorded.PROGRAMS / "memory_tests"
 RUNS = int(os.environ.get("DCMT_PLUGIN_RUNS", "1"))
 
-# What the tests that fail say.
+# The messages of the tests that fail.
 MESSAGES = {
     "test_fails_peak": [
         r"the test has 25\.00 MiB alive at once on cpu, 1\.00 MiB more than peak_memory allows \(24\.00 MiB\)",
@@ -41,7 +41,7 @@ def run(folder: pathlib.Path, *arguments: object) -> subprocess.CompletedProcess
 
 
 def outcomes(path: pathlib.Path) -> dict[str, str]:
-    """What each test said as it failed, nothing if it passed."""
+    """The failure message of each test; empty if it passed."""
     cases = xml.etree.ElementTree.parse(path).getroot().iter("testcase")
     return {case.get("name"): "".join(part.text or "" for part in case if part.tag in ("failure", "error")) for case in cases}
 
@@ -68,7 +68,7 @@ WRONG_SAY = {
     "test_wrong_option": "smallest=BYTES or allow",
 }
 SAMPLE = recorded.ROOT / "samples" / "pipeline_stage"
-# Readings of the memory like those of other tests here: for scripts/soak.
+# Left out, because other tests read the memory in similar ways: only for scripts/soak.
 LEFT_OUT = {
     "tests/programs/memory_tests/test_memory.py": ["test_a_cache_with_a_bound", "test_fails_by_itself", "test_fails_graph"],
     "samples/pipeline_stage/stage_memory_test.py": ["test_a_step_leaves_nothing_but_gradients"],
@@ -78,7 +78,7 @@ DESELECTED = [f"--deselect={file}::{name}" for file, names in LEFT_OUT.items() f
 
 @pytest.fixture(scope="module", params=range(RUNS))
 def said(request, tmp_path_factory):
-    """What each of all the tests says in one run of pytest."""
+    """The result of each test in one run of pytest."""
     folder = tmp_path_factory.mktemp("run")
     (folder / "test_wrong.py").write_text(WRONG)
     paths = [f"--rootdir={recorded.ROOT}", *DESELECTED, TESTS, SAMPLE, folder / "test_wrong.py"]
@@ -109,7 +109,7 @@ def test_marks_that_are_wrong(said):
 
 
 def test_the_sample(said):
-    """Its tests have the sizes that follow from the stage's shape."""
+    """Its tests have the sizes that follow from the shape of the stage."""
     of_sample = {name: text for name, text in said.items() if name.endswith(("[plain]", "[checkpointed]"))}
     assert len(of_sample) == (6 if recorded.ALL else 4)
     assert set(of_sample.values()) == {""}

@@ -1,4 +1,4 @@
-"""The ranks of a run read together: `show ranks` says what each rank itself wrote down, and `report` points to it."""
+"""The ranks of a run together: `show ranks` reports what each rank itself wrote down, and `report` refers to it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Programs nobody here wrote: recording changes no number, counts what torch counts, and finds nothing wrong."""
+"""Programs of other authors: recording changes no number, counts what torch counts, and has no finding."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ LIBTORCH = recorded.BUILD / "bin" / "libtorch_train"
 
 
 def result_of(output: str, parameters: pathlib.Path) -> dict:
-    """The program's JSON line; the C++ program leaves hashing its parameters to us."""
+    """The program's JSON line. The parameters of the C++ program are hashed here."""
     result = json.loads(output.splitlines()[-1])
     if parameters.exists():
         result["sha256"] = hashlib.sha256(parameters.read_bytes()).hexdigest()
@@ -36,7 +36,7 @@ def run_plain(name: str, parameters: pathlib.Path) -> dict:
 
 
 def run_recorded(name: str, folder: pathlib.Path, detail: str, parameters: pathlib.Path) -> dict:
-    """Recorded, and counted by torch's profiler at the same time."""
+    """Runs it recorded, with torch's profiler counting at the same time."""
     if name == "libtorch":
         done = recorded.tool("run", "-o", folder, "--detail", detail, "--", LIBTORCH, parameters, "--profile")
         assert done.returncode == 0, done.stderr
@@ -46,7 +46,7 @@ def run_recorded(name: str, folder: pathlib.Path, detail: str, parameters: pathl
 
 
 def counts_of(trace: pathlib.Path) -> dict:
-    """What torch's own counter saw between the marks of the phase `profiled`, counted from the trace's rows."""
+    """What torch's own counter recorded between the marks of the phase `profiled`, counted from the trace's rows."""
     ((begin, end),) = recorded.query(
         trace,
         "SELECT from_seq, to_seq FROM mark JOIN string ON string.id = mark.name"
@@ -71,7 +71,7 @@ def test_recording_changes_nothing_counts_exactly_and_finds_nothing(name, tmp_pa
             memory, counts = ({key: of[key] for key in ("peak_bytes", "left_bytes")} for of in (memory, counts))
         assert counts == memory, detail
         (seen,) = recorded.report(folder)
-        # The profiler keeps what it counts until it ends: megabytes of malloc's a step.
+        # The profiler keeps its counts until it ends: megabytes of malloc per step.
         own = [each for each in seen["findings"] if each["identity"]["born"] != "malloc in no storage of torch"]
         assert own == []
         assert seen["peak"]["bytes"] == recorded.peak_of(trace)
@@ -87,5 +87,5 @@ def test_optimizer_steps_are_seen_without_any_mark(tmp_path):
     phases = recorded.query(
         trace, "SELECT text FROM mark JOIN string ON string.id = mark.name WHERE kind = 'phase' ORDER BY from_seq"
     )
-    # What the program computes after its last step counts as the begin of another forward.
+    # The program's computations after its last step count as the begin of another forward.
     assert [name for (name,) in phases][:9] == ["forward", "backward", "optimizer"] * 3

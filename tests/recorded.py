@@ -1,4 +1,4 @@
-"""Running programs under the built dc-memtrace, and reading what it recorded."""
+"""Runs programs under the built dc-memtrace, and reads the recordings."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ sys.path.insert(0, str(ROOT / "python"))  # for tests of the package's own funct
 BUILD = pathlib.Path(os.environ.get("DCMT_BUILD_DIR", ROOT / "build" / "dev"))
 TOOL = BUILD / "bin" / "dc-memtrace"
 PROGRAMS = ROOT / "tests" / "programs"
-# All of what the test run has a part of; for scripts/soak.
+# Runs all cases instead of some of them; for scripts/soak.
 ALL = os.environ.get("DCMT_ALL_CASES") == "1"
 for_soak = pytest.mark.skipif(not ALL, reason="for scripts/soak")
 SAMPLE_OPERATORS = ("--operators", PROGRAMS / "sample_operators.toml")
@@ -26,12 +26,12 @@ SAMPLE = ROOT / "samples" / "zero3_release" / "train.py"
 
 
 def some(cases, of: int) -> list:
-    """Every case for scripts/soak, else the first of so many in a row."""
+    """All cases for scripts/soak, else every `of`-th one."""
     return list(cases)[:: 1 if ALL else of]
 
 
 def environment(**more: str) -> dict[str, str]:
-    """In which this package and the tests' own Python come first, and a busy machine is waited for."""
+    """An environment in which this package and the tests' own Python come first, with long timeouts for a busy machine."""
     path = os.pathsep.join(filter(None, [str(ROOT / "python"), os.environ.get("PYTHONPATH", "")]))
     programs = os.pathsep.join([os.path.dirname(sys.executable), os.environ["PATH"]])
     return {**os.environ, "PATH": programs, "PYTHONPATH": path, "DCMT_BUILD_DIR": str(BUILD),
@@ -52,7 +52,7 @@ def baseline_section(baseline: pathlib.Path) -> dict:
 
 
 def one_line(result: subprocess.CompletedProcess, code: int) -> str:
-    """What the tool said on standard error, which is one line of its own, as it exited with `code`."""
+    """The single line on standard error of a tool that exited with `code`."""
     assert result.returncode == code, result.stdout + result.stderr
     lines = result.stderr.strip().splitlines()
     assert len(lines) == 1, result.stderr
@@ -112,7 +112,7 @@ def traces(folder: pathlib.Path) -> list[pathlib.Path]:
 
 
 def begun(folder: pathlib.Path) -> list[pathlib.Path]:
-    """Traces that can be read while they are recorded: a recorder makes the file, then its tables, then says so in them."""
+    """Traces that can be read while they are recorded. A recorder creates the file, then its tables, then marks it as begun."""
 
     def is_begun(trace: pathlib.Path) -> bool:
         try:
@@ -133,7 +133,7 @@ def meta(trace: pathlib.Path) -> dict:
 
 
 def peak_of(trace: pathlib.Path) -> int:
-    """Highest sum of live blocks, counted here and not by the analyzer."""
+    """The highest sum of live blocks, counted here and not by the analyzer."""
     total = peak = 0
     for (delta,) in query(
         trace,
@@ -146,7 +146,7 @@ def peak_of(trace: pathlib.Path) -> int:
 
 
 def memory_counts(trace: pathlib.Path, begin: int, end: int) -> dict:
-    """What torch's own counter calls the allocations and frees between two sequences, counted from the trace's rows."""
+    """Allocations and frees between two sequences as counted by torch's own counter, from the trace's rows."""
     deltas = [
         delta
         for (delta,) in query(

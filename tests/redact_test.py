@@ -1,4 +1,4 @@
-"""`convert --redact`: nothing of the program's text is in the copy, and its report says the same in bytes."""
+"""`convert --redact`: the copy contains no text of the program, and its report has the same bytes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 import recorded
 import written_trace
 
-# What is nobody's own: docs/convert.md.
+# Public words: see docs/convert.md.
 PUBLIC = re.compile(
     r"(aten|prim|prims|c10d|_c10d_functional|c10d_functional|profiler|inductor|torchvision|fsdp|dc)::.*"
     r"|(autograd::engine::evaluate_function: )?\w*Backward\d+|torch::autograd::AccumulateGrad|\d+(\.\d+)*"
@@ -75,7 +75,7 @@ def both(request, tmp_path_factory):
 
 
 def texts_of(trace):
-    """Every text and blob in every column of every table."""
+    """All texts and blobs in all columns of all tables."""
     database = sqlite3.connect(f"file:{trace}?mode=ro", uri=True)
     database.text_factory = bytes
     texts = set()
@@ -87,7 +87,7 @@ def texts_of(trace):
 
 
 def words_of_traces(trace):
-    """Kinds, flags and the like, of the columns that are no names."""
+    """Kinds, flags and the like, from columns that contain no names."""
     columns = (("mark", "kind"), ("mark", "flags"), ("mark", "trigger"), ("edge", "held"), ("edge", "holder"),
                ("edge", "confidence"), ("sample", "subject"), ("interval", "kept"), ("diagnostic", "code"), ("loss", "reason"),
                ("held", "role"), ("meta", "key"), ("operator", "scope"))
@@ -98,7 +98,7 @@ def words_of_traces(trace):
 
 
 def public_words():
-    """Those that docs/convert.md lists."""
+    """The public words in docs/convert.md."""
     page = (recorded.ROOT / "docs" / "convert.md").read_text()
     (words,) = re.findall(r"These words stay: (.*?)\n\n", page, re.DOTALL)
     return set(re.findall(r"`([^`]+)`", words))
@@ -120,7 +120,7 @@ def test_no_path_name_or_source_line_of_the_trace_is_in_the_copy(both, tmp_path)
     public = public_words()
     searched = 0
     for text in texts | lines | parts:
-        # Shorter ones may stand anywhere by chance.
+        # Shorter texts may occur anywhere by chance.
         if len(text) < 5 or text in allowed or PUBLIC.fullmatch(text) or not re.search(r"[A-Za-z]", text):
             continue
         if set(re.findall(r"[A-Za-z_]\w*", text)) <= public:
@@ -139,7 +139,7 @@ def test_no_path_name_or_source_line_of_the_trace_is_in_the_copy(both, tmp_path)
 
 
 def test_every_table_is_copied(both):
-    """But for the files, and what the finish of a trace makes anew."""
+    """All tables except those with files, and those that finishing a trace makes anew."""
     trace, redacted = both
     tables = {name for (name,) in recorded.query(trace, "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'")}
     counts = [{table: recorded.query(path, f"SELECT count(*) FROM {table}")[0][0] for table in tables - {"meta", "source"}}
@@ -183,7 +183,7 @@ def counts_of(trace, baseline):
 
 
 def test_gathers_keep_their_origins(tmp_path):
-    """By frames of libraries, and by frames and operators of a table of the user's own, of which no name stays."""
+    """By frames of libraries, and by frames and operators of a user's own table, of which no name is kept."""
     trace = written_trace.Trace(tmp_path / "gathers.dcmt")
     places = [("/home/me/lib/python3.11/site-packages/torch/fsdp/_state.py", "pre_forward", "dc::gather"),
               ("/home/me/train.py", "hidden", "secret[1]::gather_all"), ("/home/me/clandestine/probe.py", "<lambda>", "dc::gather"),
@@ -252,7 +252,7 @@ def test_the_command_line_and_the_process_are_gone(both):
 
 
 def test_a_foreign_trace_keeps_no_text_in_other_columns(tmp_path):
-    """SQLite lets any column have any type."""
+    """SQLite allows any type in any column."""
     trace = recorded_secret(tmp_path)
     database = sqlite3.connect(trace)
     database.execute("UPDATE mark SET flags = 'stowaway_flag', value = 'stowaway_value' WHERE kind = 'phase'")

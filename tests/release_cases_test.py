@@ -1,4 +1,4 @@
-"""Releases in unusual company: shared buffers, shards, other threads, nested marks, errors. Who is not to blame is not."""
+"""Releases in unusual situations: shared buffers, shards, other threads, nested marks, errors. Innocent code is not blamed."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ for key in (1, 2, 1, 2):
 
 
 def test_a_small_buffer_that_its_key_gave_up_ends_where_it_ends(run):
-    """A key gathers into another buffer while the first one is still held: the first one's end is seen all the same."""
+    """A key gathers into another buffer while the first one is still held. The end of the first one is observed nevertheless."""
     trace, _ = run("""
 first = torch.full((250,), 1.0)   # 1,000 bytes: followed only because a key has it
 dm.gather(1, first)
@@ -93,7 +93,7 @@ weight.mul(2)
 
 
 def test_references_of_torch_itself_are_nobodys(run):
-    """The operator that settles a release has its inputs boxed; its caller's argument is the one unnamed reference."""
+    """The operator that settles a release has boxed inputs. The caller's argument is the only reference without a name."""
     trace, _ = run("""
 def f():
     first, second = torch.empty(100_000), torch.empty(100_000)
@@ -208,7 +208,7 @@ torch.ones(2)
 """)
     releases = recorded.query(trace, "SELECT settled_seq IS NULL, count(*) FROM mark WHERE kind = 'release' GROUP BY 1")
     assert releases == [(0, 1024), (1, 6)]
-    # The program ends thereafter: what goes then goes too late, where somebody looked.
+    # The program ends afterwards: frees at that time are too late, if they were observed.
     totals = seen["releases"]
     assert [totals[name] for name in ("late", "unknown", "freed")] == [1024, 6, 0]
     notes = recorded.query(

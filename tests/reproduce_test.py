@@ -294,7 +294,7 @@ def main():
 main()
 """
 
-# Program, then how many findings it has.
+# The program, and its number of findings.
 PROGRAMS = {
     "weights held to the end, compiled": ((RELEASE, "--steps", 2), 1),
     "a skipped frame, nobody releases": ((SKIPPED,), 1),
@@ -334,7 +334,7 @@ def environment() -> dict[str, str]:
 
 
 def record(folder, program):
-    """The only trace of a program, which may fail."""
+    """The only trace of a program. The program may fail."""
     flags = recorded.SAMPLE_OPERATORS
     recorded.tool("run", "-o", folder, *flags, "--", recorded.sys.executable, *program, env=environment())
     (trace,) = recorded.traces(folder)
@@ -350,7 +350,7 @@ def reproduce(trace, *options, code: int = 0) -> list[dict]:
 
 
 def final_releases(trace, step: int) -> list[tuple[int, int]]:
-    """Bytes before, and at the next operator, of each final release of a step."""
+    """Bytes before each final release of a step, and at the next operator."""
     return recorded.query(
         trace,
         "SELECT bytes, bytes_settled FROM mark WHERE kind = 'release' AND flags LIKE '%final%'"
@@ -440,7 +440,7 @@ def test_the_plan_says_what_the_trace_says(runs, tmp_path):
         "SELECT kind, key FROM mark WHERE kind IN ('gather', 'wait', 'release') AND cycle = 2 ORDER BY from_seq",
     )
     assert order == marks
-    # The plan's own account of the peak is that of the trace's blocks.
+    # The plan's peak equals that of the trace's blocks.
     assert plan["expected"]["peak_bytes"] == recorded.peak_of(defect)
 
 
@@ -507,7 +507,7 @@ print(json.dumps(counts))
 
 @pytest.mark.parametrize("fixed", recorded.some([False, True], 2))
 def test_the_peak_is_the_one_that_torch_counts(runs, tmp_path, fixed):
-    """Without the recorder and the analyzer: torch's profiler sees the replay allocate."""
+    """Independent of the recorder and the analyzer: torch's profiler observes the replay's allocations."""
     defect, _ = runs
     switches = {"release_clears_tensor_only": False} if fixed else {}
     plan = tmp_path / "plan.json"
@@ -669,7 +669,7 @@ def test_a_story_of_hundreds_of_events_has_a_hundred_lines(tmp_path, count, whol
     told, all = map(int, re.search(r"(\d+) of (\d+) gathered storages", done.stdout).groups())
     assert all == count and (told == count if whole else 100 < told < count)
 
-    # Of each storage that is told, its bytes before and after its final release are the recorded ones.
+    # For each storage in the story, its bytes before and after the final release are the recorded ones.
     recorded_bytes = dict(
         (f"g0.id{key}.1", (after, before))
         for key, before, after in recorded.query(
@@ -822,7 +822,7 @@ def test_without_a_temporary_folder_nothing_is_played_and_nothing_replaced(runs,
 
 
 def test_what_the_executor_cannot_do_is_not_called_reproduced(tmp_path):
-    """After a thousand releases in a row without an operator between them, which is one in the executor."""
+    """After a thousand consecutive releases without an operator in between, which the executor counts as one."""
     trace = record(tmp_path / "out", ("-c", MANY_IN_A_ROW))
     (replay,) = reproduce(trace, code=1)
     assert replay["reproduced"] is False

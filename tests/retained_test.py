@@ -1,4 +1,4 @@
-"""What goes with an object, as `snapshot --retained` claims it, goes with it: by weak references to all storages."""
+"""What is freed with an object, as predicted by `snapshot --retained`, is freed: checked by weak references to all storages."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ CUTS = 10
 
 
 def expression_of(retained: dict) -> str | None:
-    """Of an object with one reference, which a person can delete: "model.blocks[0]"."""
+    """An expression for an object with one reference that can be deleted: "model.blocks[0]"."""
     path = retained["path"].removeprefix("main.")
     is_plain = re.fullmatch(r"\w+(\.\w+|\[\d+\])*", path)
     return path if is_plain and retained["references"] == 1 and retained["confirmed"] else None

@@ -1,4 +1,4 @@
-"""The folder of a run: who may record into it, and what --force removes."""
+"""The folder of a run: which runs may record into it, and what --force removes."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def test_a_living_run_is_never_replaced(tmp_path):
 
 
 def test_runs_into_one_new_folder_at_once(tmp_path):
-    """One records, the others are refused by name; none fails for any other reason."""
+    """One run records, the others are refused by name. None fails for any other reason."""
     for attempt in range(3):
         folder = tmp_path / f"out{attempt}"
         end = tmp_path / f"end{attempt}"
@@ -111,7 +111,7 @@ LAUNCHERS = {
 def test_ranks_of_a_launcher_share_a_folder(tmp_path, launcher):
     rank, more = LAUNCHERS[launcher]
     folder = tmp_path / "out"
-    # One after the other or at once makes no difference; the last one begins when the others are over.
+    # Runs one after the other and at once have the same result. The last one begins after the others.
     runs = [start(folder, LIFE, "make", 3, **{rank: str(number)}, **more) for number in range(2)]
     runs.append(None)
     for number, each in enumerate(runs):
@@ -121,7 +121,7 @@ def test_ranks_of_a_launcher_share_a_folder(tmp_path, launcher):
     assert {recorded.meta(trace)["world_size"] for trace in recorded.traces(folder)} == {3}
     again = run(folder, "true", env=recorded.environment(**{rank: "1"}, **more))
     refused(again, "already holds a run")
-    # The first of the next launch makes room, the others join it.
+    # The first run of the next launch removes the old one, the others join it.
     for number in (1, 0):
         env = recorded.environment(**{rank: str(number)}, **more)
         assert run(folder, LIFE, "make", 3, flags=("--force",), env=env).returncode == 0
@@ -154,7 +154,7 @@ def test_nobody_else_may_read_what_is_recorded(tmp_path):
 
 
 def test_a_killed_recorder_leaves_no_claim(tmp_path):
-    """Whether the program was killed is not known, since its recorder was; that it left in order is."""
+    """Its recorder was killed, so whether the program was killed is unknown; that it ended properly is known."""
     folder = tmp_path / "out"
     with start_recording(folder) as going:
         going.run.kill()

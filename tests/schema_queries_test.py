@@ -1,4 +1,4 @@
-"""Queries of docs/schema.md, as a user would paste them, say what `report --json` says."""
+"""Queries of docs/schema.md, pasted as by a user, have the results of `report --json`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What variables of main() hold is named although the loop is over in less than a second and they are gone with it."""
+"""Holders in variables of main() are found although the loop is over in less than a second and the variables end with it."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def of(report: dict) -> dict[str, dict]:
 
 
 def test_both_lists_are_named(tmp_path):
-    """A busy machine may give the recorder no turn during the loop: it gets another one, and a third."""
+    """On a busy machine the recorder may not run during the loop: the test is repeated up to twice."""
     for attempt in range(3):
         report = report_of(tmp_path / f"out{attempt}")
         findings = of(report)
@@ -41,7 +41,7 @@ def test_both_lists_are_named(tmp_path):
 
 @pytest.fixture(scope="module")
 def report(tmp_path_factory):
-    """Of a program whose last reading has seen all that it kept: what a prediction says then does not vary."""
+    """The report of a program whose last reading has found everything that it kept, so that its prediction does not vary."""
     return report_of(tmp_path_factory.mktemp("short") / "out", "ask")
 
 
@@ -50,7 +50,7 @@ def report(tmp_path_factory):
     recorded.some([(["hook"], "main: losses"), (["loss"], "main: probe.seen"), (["hook", "loss"], None)], 2),
 )
 def test_the_peak_without_them_is_what_a_run_without_them_measures(report, tmp_path, numbers, rest):
-    """To within a hundredth: what storages that are not followed may add."""
+    """To within a hundredth: storages that are not tracked may add that much."""
     fixed = report_of(tmp_path / "out", "ask", *numbers)
     assert set(of(fixed)) == ({rest} if rest else set())
     findings = of(report)
@@ -64,7 +64,7 @@ def test_the_peak_without_them_is_what_a_run_without_them_measures(report, tmp_p
 
 
 def test_what_may_be_held_elsewhere_too_does_not_go_with_the_list(tmp_path):
-    """The variables do not lead to the other list: the counts of references say that there is something."""
+    """The variables do not lead to the other list, but the counts of references show that something else holds them."""
     findings = of(report_of(tmp_path / "out", "twice", "loss", "ask"))
     assert findings["main: probe.seen"]["growth"]["alone_bytes"] == 0
 

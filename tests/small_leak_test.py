@@ -1,4 +1,4 @@
-"""A leak of tensors below the size that is followed is found by default options, with its line and its holder."""
+"""A leak of tensors below the tracked size is found with default options, with its line and its holder."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ def test_line_and_holder_are_named(leak):
 
 
 def test_most_of_what_was_kept_is_counted_and_nothing_twice(leak):
-    """What was kept before the size was followed is in the sum of small blocks, and only there."""
+    """Storages from before their size was tracked are in the sum of small blocks, and only there."""
     trace, report = leak
     (finding,) = report["findings"]
     assert 0.75 * STEPS * BATCH < finding["bytes"] < STEPS * BATCH
     groups = {group["name"]: group["bytes"] for group in report["peak"]["by_holder"]}
     of_list = sum(size for name, size in groups.items() if name.startswith("main: history"))
     kept = of_list + groups[SMALL]
-    # Parameters, gradients and what one step has are there, too.
+    # Parameters, gradients and temporaries of a step are included.
     assert STEPS * BATCH <= kept <= STEPS * BATCH + 128 * 1024
     assert kept <= report["peak"]["bytes"]
 

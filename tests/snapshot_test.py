@@ -1,4 +1,4 @@
-"""`dc-memtrace snapshot`: the holders of a running program, named from outside."""
+"""`dc-memtrace snapshot`: finds the holders of a running program from outside."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ def running(program: list, ready: pathlib.Path | None):
 
 
 def evaluated(process: subprocess.Popen, shown: dict) -> tuple[int, list[str]]:
-    """How many of the named paths are expressions of Python, and those whose value in the program is not the tensor."""
+    """The number of paths that are expressions of Python, and those whose value in the program is not the tensor."""
     named = {}
     for storage in shown["storages"]:
         for holder in storage["holders"]:
             with contextlib.suppress(SyntaxError):
                 compile(holder["path"], "path", "eval")
-                # "main.FUNCTION (lru_cache)" is no call.
+                # "main.FUNCTION (lru_cache)" is not a call.
                 is_tensor = " (" not in holder["path"]
                 if holder["path"].startswith("main.") and is_tensor and holder["confirmed"]:
                     named[holder["path"]] = storage["data"]
@@ -63,14 +63,14 @@ def holders_of(shown: dict) -> dict[int, list[str]]:
 
 
 def gone_without(process: subprocess.Popen, expected: dict, shown: dict) -> dict[str, tuple[str, list[str]]]:
-    """By kind: what was deleted, the path or the variable where it begins, and the kinds that went with it."""
+    """By kind: the deleted path or root variable, and the kinds that were freed with it."""
     gone = {}
     holders = holders_of(shown)
     for kind, (data, _, path) in expected.items():
         root = ROOT.match(path)
         if root is None or kind in NOT_DELETED:
             continue
-        # The whole path, if it is one that Python can delete, else its variable.
+        # The whole path if Python can delete it, else its variable.
         for what in [holders[data][0]] * (kind not in ROOT_DELETED) + [root[0]]:
             process.stdin.write("del " + what.removeprefix("main.") + "\n")
             process.stdin.flush()
@@ -96,7 +96,7 @@ def planted(tmp_path_factory):
 
 
 def hang_on(what: str, holders: list[str]) -> bool:
-    """Whether they are of no use without it. What Python's collector can free goes when it runs."""
+    """True if the holders depend on `what`. Cycles that Python's collector can free end when it runs."""
     lasting = [path for path in holders if "Python's collector can free it" not in path]
     return bool(lasting) and all(re.match(re.escape(what) + r"(?!\w)", path) for path in lasting)
 
@@ -163,7 +163,7 @@ def test_text_groups_by_holder(planted):
 
 
 def test_a_process_that_keeps_the_gil_and_its_core_file(tmp_path):
-    """Nothing of the program runs for it, and a core file shows the same later."""
+    """No code of the program runs for the reading. The core file has the same contents later."""
     program = ["-c", "import ctypes, torch\n"
                "def main():\n  kept = [torch.ones(50_000)]\n  libc = ctypes.PyDLL(None)\n"
                "  print(1, flush=True); libc.pause()\n"
@@ -196,7 +196,7 @@ HELD_BY = {
 
 
 def test_cpp_holders(tmp_path):
-    """Static and thread-local variables, named to the variable where the library's symbols have it."""
+    """Static and thread-local variables, with their names if the library's symbols contain them."""
     file = tmp_path / "data.json"
     with running([recorded.PROGRAMS / "native_holders.py", NATIVE, file], file) as process:
         shown = recorded.tool("snapshot", process.pid, "--json")
@@ -211,7 +211,7 @@ def test_cpp_holders(tmp_path):
         expected["thread-local"] = f"thread {process.pid}: thread_local"
         for kind, path in expected.items():
             assert {"path": path, "confirmed": True} in found[planted[kind]], kind
-        # Variables that have let go of it still have its address in their memory.
+        # Variables that dropped the tensor still have its address in their memory.
         assert found[planted["running"]] == []
         assert not any("g_tasks" in holder["path"] or "g_queue" in holder["path"] for holder in found[planted["buckets"]])
 

@@ -1,4 +1,4 @@
-"""Programs in standby that nobody records: what they cost, who may ask them, and what they answer."""
+"""Programs in standby that are not recorded: their costs, who may ask them, and their answers."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def waiting(script: str = WAITS, *arguments: object, **more: str):
 
 @pytest.fixture
 def runtime():
-    """A folder for sockets: an address has room for 107 bytes."""
+    """A folder for sockets. It is short, because an address has at most 107 bytes."""
     folder = pathlib.Path(tempfile.mkdtemp())
     yield folder
     shutil.rmtree(folder)
@@ -58,7 +58,7 @@ def attach_line(pid: int, folder: pathlib.Path) -> str:
 
 def test_idle(tmp_path):
     with waiting() as process:
-        # It gives itself its name as it begins.
+        # The thread sets its own name when it begins.
         threads = lambda: [each for each, name in proc.threads(process.pid).items() if name == "dcmt-standby"]  # noqa: E731
         until(threads)
         (thread,) = threads()
@@ -71,9 +71,9 @@ def test_idle(tmp_path):
             time.sleep(1)
             return switches() == before
 
-        # It is on its way to its first wait at first.
+        # At first it is on its way to its first wait.
         until(is_idle)
-        # What it has in memory: the agent, and the stack of the thread.
+        # Its resident memory: the agent, and the stack of the thread.
         resident = 0
         for each in re.split(r"\n(?=[0-9a-f]+-[0-9a-f]+ )", pathlib.Path(f"/proc/{process.pid}/smaps").read_text()):
             if "libdcmt_" in each.split("\n")[0]:
@@ -90,7 +90,7 @@ def test_sockets_are_private(tmp_path):
         assert path.stat().st_mode & 0o777 == 0o600
         assert path.parent.stat().st_mode & 0o777 == 0o700
         assert NO_TORCH in attach_line(process.pid, tmp_path / "trace")
-    # A folder of another kind is not used: no socket, and the program does not notice.
+    # A folder with wrong permissions is not used: there is no socket, and the program continues.
     for number, mode in enumerate((0o755, None)):
         folder = tmp_path / f"foreign{number}"
         folder.mkdir()
@@ -119,7 +119,7 @@ def test_forked_children_close_the_socket(tmp_path):
     with waiting(FORKS, tmp_path / "child"):
         child = int((tmp_path / "child").read_text())
         try:
-            # It may not have come to run yet.
+            # The child may not have run yet.
             until(lambda: not [each for each in proc.open_files(child) if each.startswith("socket:")])
             assert NOBODY in attach_line(child, tmp_path / "trace")
         finally:
@@ -127,7 +127,7 @@ def test_forked_children_close_the_socket(tmp_path):
 
 
 def ask(path: pathlib.Path, message: bytes) -> bytes:
-    """What the process answers; nothing if it closes the connection."""
+    """The answer of the process; empty if it closes the connection."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as connection:
         connection.settimeout(60)
         connection.connect(str(path))
@@ -166,7 +166,7 @@ while True:
 
 
 def test_a_socket_of_another_version(tmp_path, runtime):
-    """What answers is the process itself, but says what no agent of this build would."""
+    """The process itself answers, but with a version that no agent of this build has."""
     folder = runtime / "dc-memtrace"
     folder.mkdir(mode=0o700)
     with waiting(ANSWERS_OTHERWISE, folder, XDG_RUNTIME_DIR=str(runtime)) as process:

@@ -15,7 +15,7 @@ STORAGES = int(os.environ.get("DCMT_STRESS_STORAGES", "20000"))
 STEPS = max(5, STORAGES // 20000)
 THREADS = 4
 PROGRAM = recorded.BUILD / "bin" / "libtorch_stress"
-# Nothing may be lost: at each of many steps the program waits, so that the recorder follows.
+# Nothing may be lost: the program waits at many steps, so that the recorder keeps up.
 SPOOL_MIB, PAUSE_MS = (64, 0) if STEPS == 5 else (512, 2000)
 
 
@@ -40,7 +40,7 @@ def test_what_lives_at_each_step_is_what_the_trace_has_alive(tmp_path):
         assert held == found, "the program's own two lists differ"
         assert exact.alive(trace, seq) == found, f"step {step}"
 
-    # Everything that the program made was born once; what did not end lives.
+    # Everything that the program made was born once. What did not end is alive.
     storages, tensors = found
     for table, object_, count, living in (("storage", "id", made["storages"], storages), ("tensor", "object", made["tensors"], tensors)):
         births, live = recorded.query(

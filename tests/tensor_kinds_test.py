@@ -1,6 +1,6 @@
 """Tensors of every kind, made in every way: what lives, who shares, how many bytes, what was allocated and freed.
 
-Each case is compared at three moments with a scan of the program's memory, with what Python says of its tensors, and
+Each case is compared at three points with a scan of the program's memory, with what Python says of its tensors, and
 with torch's own profiler.
 """
 
@@ -15,17 +15,17 @@ import recorded
 
 PROGRAM = recorded.PROGRAMS / "tensor_kinds.py"
 LIBRARIES = recorded.BUILD / "lib" / "tests"
-# Starts processes that compile, and has no memory to spare: runs alone, and takes long.
+# Starts processes that compile, and needs much memory: runs alone, and for long.
 ALONE = ("compiled",)
 CASES = [
     name
     for name in re.findall(r"^@case\ndef (\w+)", PROGRAM.read_text(), re.MULTILINE)
     if recorded.ALL or name not in ALONE
 ]
-# A mapped file becomes a storage by inline code; the tensors lie on storages of their own inside of it.
+# Inline code makes a storage of a mapped file; the tensors lie on storages inside of it.
 HAVE_A_FILE_AS_STORAGE = ("saved_and_loaded",)
-# Tensors without memory of their own that are given the storage of another one by inline code. What they moved from
-# ends then, so that the recorder can say when it was as soon as it knows.
+# Inline code moves the storage of another tensor to tensors without memory of their own. Their old storages end then;
+# the recorder can say when, as soon as it observes the change.
 MOVE_BY_INLINE_CODE = ("functional", "subclasses")
 
 
@@ -61,7 +61,7 @@ def together(tmp_path_factory):
 @pytest.fixture
 def recording(request, name, tmp_path):
     return Recording(tmp_path, name) if name in ALONE else request.getfixturevalue("together")
-# Threads that the program starts itself: torch's profiler does not count there.
+# Threads that the program starts itself. torch's profiler does not count in them.
 HAVE_THREADS = ("gradients_in_threads",)
 
 
@@ -74,7 +74,7 @@ def difference(ours, theirs) -> dict:
 
 
 def shown_at_their_end(trace) -> set[int]:
-    """Addresses of storages that no tensor ever lay on and that torch made in a way that has no hook."""
+    """Addresses of storages that never had a tensor and that torch made without a hook."""
     rows = recorded.query(trace, "SELECT DISTINCT address FROM storage WHERE from_seq = to_seq")
     return {address for (address,) in rows}
 

@@ -1,4 +1,4 @@
-"""What begins together and what ends together has one time; what the program does in between has another."""
+"""Events that begin together or end together have one time; work in between has another time."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ import json
 import pytest
 import recorded
 
-ERROR_NS = 5_000_000  # another chunk's clock may come in between
-# Prints between which times each line ran.
+ERROR_NS = 5_000_000  # another chunk's clock may be used in between
+# Prints the times between which each line ran.
 PROGRAM = """
 import json, time
 import torch

@@ -26,7 +26,7 @@ FIRST_LINE = 7  # of a body
 
 @pytest.fixture
 def lint(tmp_path):
-    """The storages found in a wrapper with this body."""
+    """Returns the storages found in a wrapper with this body."""
 
     def run(body: str) -> list[dict]:
         lines = "".join(f"        {line}\n" for line in body.strip().splitlines())
@@ -153,7 +153,7 @@ def test_clean(lint, body):
 
 
 def test_of_two_storages_of_one_call_only_the_one_that_is_kept(lint):
-    """The old reader took buf1 and buf2 for one storage, whose last use was that of buf2."""
+    """The old reader mistook buf1 and buf2 for one storage, whose last use was that of buf2."""
     (storage,) = lint("""
 buf0 = torch.ops.my.split.default(arg0_1)
 buf1 = buf0[0]
@@ -206,7 +206,7 @@ return (arg1_1, )
 
 
 def test_the_dynamic_wrapper_of_inductor(tmp_path):
-    """As torch 2.11 writes it for a batch of any size: `s77 = arg0_1` is a size."""
+    """Written by torch 2.11 for a batch of any size: `s77 = arg0_1` is a size."""
     (tmp_path / "dyn.py").write_text("""\
 # AOT ID: ['0_inference']
 from torch._inductor.async_compile import AsyncCompile

@@ -1,4 +1,4 @@
-"""Processes that cannot be recorded: what is said of them is known, and why."""
+"""Processes that cannot be recorded are reported with the reason."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def possible(*command: str) -> None:
 
 
 def inspections(recorder: int, count: int) -> None:
-    """Waits for so many of the processes below the job. Whatever else a recorder does, it reads no files meanwhile."""
+    """Waits until this many processes below the job were inspected. A recorder reads no other files meanwhile."""
     latest = proc.bytes_read(recorder)
     for _ in range(count):
         until(lambda: proc.bytes_read(recorder) != latest)

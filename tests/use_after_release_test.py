@@ -1,4 +1,4 @@
-"""A weight released between forward and backward: who reads it, who released it, who gathered it."""
+"""A weight that is released between forward and backward: its reader, its release and its gather are reported."""
 
 from __future__ import annotations
 

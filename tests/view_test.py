@@ -1,4 +1,4 @@
-"""The viewer without a display: what it shows equals what `report --json` and `show --json` say."""
+"""The viewer without a display shows the same values as `report --json` and `show --json`."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
 
 @pytest.fixture(scope="module")
 def run(folder: pathlib.Path) -> pathlib.Path:
-    """A training whose list of losses keeps more and more."""
+    """A training whose list of losses keeps more and more memory."""
     result = recorded.tool("run", "-o", folder / "run", "--", recorded.sys.executable,
                            recorded.ROOT / "samples" / "growing_list" / "train.py")
     assert result.returncode == 0, result.stderr
@@ -45,7 +45,7 @@ def run(folder: pathlib.Path) -> pathlib.Path:
 
 @pytest.fixture(scope="module")
 def numbers(folder: pathlib.Path) -> pathlib.Path:
-    """The same training, whose list has numbers."""
+    """The same training, with numbers in the list."""
     result = recorded.tool("run", "-o", folder / "numbers", "--", recorded.sys.executable,
                            recorded.ROOT / "samples" / "growing_list" / "train.py", "--numbers")
     assert result.returncode == 0, result.stderr
@@ -68,7 +68,7 @@ def of_json(*arguments: object) -> dict:
 
 
 def number(text: str) -> int:
-    """Of "12,655,108 B"."""
+    """The number in "12,655,108 B"."""
     return int(re.sub(r"[ ,B]", "", text))
 
 
@@ -181,7 +181,7 @@ def test_panels_equal_show(run: pathlib.Path) -> None:
 
 
 def lossy(folder: pathlib.Path) -> pathlib.Path:
-    """Its recorder was stopped while the program went on."""
+    """A trace whose recorder was stopped while the program continued."""
     result = recorded.tool("run", "-o", folder / "lossy", "--detail", "full", "--spool-mib", "1", "--",
                            recorded.sys.executable, recorded.PROGRAMS / "losing.py")
     assert result.returncode == 0, result.stderr
@@ -190,7 +190,7 @@ def lossy(folder: pathlib.Path) -> pathlib.Path:
 
 
 def compare_losses(trace: pathlib.Path) -> None:
-    """The stretch in which records were lost is as long as the rows say, and so has room for its words."""
+    """The stretch with lost records is as long as in the rows, so that its text fits."""
     ((lost, since, until),) = recorded.query(trace, "SELECT count, from_ns, to_seq FROM loss")
     assert lost == of_json("report", trace)["facts"]["lost"] > 0
     (begin,), (end,) = (recorded.query(trace, f"SELECT {what} FROM block WHERE from_{which}", of)[0] for what, which, of in (
@@ -203,7 +203,7 @@ def compare_losses(trace: pathlib.Path) -> None:
 
 
 def window_of(run: pathlib.Path, folder: pathlib.Path) -> pathlib.Path:
-    """The last of its 40 steps: what comes before is wide enough for its words on both axes, of which the speed decides."""
+    """The last of its 40 steps. The range before it is wide enough for its texts on both axes; the speed determines the scale."""
     trace = folder / "window_of.dcmt"
     assert recorded.tool("trim", run, "--from", "step:30", "--to", "peak", "-o", trace).returncode == 0
     return trace
@@ -243,7 +243,7 @@ def test_a_folder_of_ranks_equals_show_ranks(run: pathlib.Path, tmp_path: pathli
         with sqlite3.connect(copy) as database:
             database.execute("DELETE FROM meta WHERE key IN ('rank', 'world_size')")
             database.execute("INSERT INTO meta (key, value) VALUES ('rank', ?), ('world_size', 3)", [rank])
-            if rank == 2:  # the same run, but a block of it was larger
+            if rank == 2:  # the same run with a larger block
                 database.execute("UPDATE block SET bytes = bytes + 100000000 WHERE rowid = (SELECT min(rowid) FROM block)")
     shown = recorded.tool("show", "ranks", folder, "--json")
     assert shown.returncode == 0, shown.stderr
@@ -256,7 +256,7 @@ def test_a_folder_of_ranks_equals_show_ranks(run: pathlib.Path, tmp_path: pathli
     assert ["stands out", "rank 2: peak"] in facts["panels"]["rank_differences"]
     assert facts["rank_curves"]["current"] == 0
     for rank, row in zip(ranks["ranks"], facts["rank_curves"]["rows"], strict=True):
-        if rank["rank"] != 2:  # whose stored curve was made before the change
+        if rank["rank"] != 2:  # its stored curve was made before the change
             assert max(row["columns"]) == rank["devices"][0]["peak_bytes"]
 
 
@@ -311,7 +311,7 @@ def test_a_memory_snapshot_is_opened_directly(folder: pathlib.Path) -> None:
 
 
 def gaps(trace: pathlib.Path, at: int) -> tuple[list[tuple[int, int]], dict[int, list[tuple[int, int]]]]:
-    """Stretches that blocks ever lay in, and of each what lives at a point: from the rows alone."""
+    """The stretches in which blocks ever lay, and the live blocks of each at a point, from the rows alone."""
     with sqlite3.connect(trace) as database:
         blocks = database.execute("SELECT address, address + bytes, from_seq, to_seq FROM block WHERE address != 0 AND bytes > 0"
                                   " AND device = 'cpu' ORDER BY address").fetchall()
@@ -345,12 +345,12 @@ def test_the_map_of_addresses_is_that_of_the_rows(run: pathlib.Path) -> None:
 
 
 def segments(trace: pathlib.Path, at: int) -> list[tuple[int, int, int, int, int]]:
-    """What is reserved after a record: address, bytes, bytes in blocks, blocks and the largest gap, from the rows alone."""
+    """The reserved memory after a record: address, bytes, bytes in blocks, blocks and the largest gap, from the rows alone."""
     alive = "from_seq <= ? AND (to_seq IS NULL OR to_seq > ?)"
     ranges: list[list[int]] = []
     parts = recorded.query(trace, f"SELECT address, bytes, expandable FROM segment WHERE {alive} ORDER BY address", at, at)
     for address, size, expandable in parts:
-        if ranges and expandable and ranges[-1][1] == address:  # parts of one that is mapped bit by bit
+        if ranges and expandable and ranges[-1][1] == address:  # parts of a segment that is mapped step by step
             ranges[-1][1] += size
         else:
             ranges.append([address, address + size])
@@ -389,14 +389,14 @@ def test_a_window_is_a_trace_of_its_own(run: pathlib.Path, folder: pathlib.Path)
     assert (said["steps"], said["stretches"], said["of_stretches"]) == (3, 3, len(intervals))
     assert (said["after_seq"], said["to_seq"]) == (inside[0][1], inside[-1][2])
     assert said["bytes"] == window.stat().st_size < run.stat().st_size
-    # Every row that is there is one of the whole trace, and what touches the window is all there.
+    # All rows of the copy are rows of the whole trace. All rows that overlap the window are copied.
     for table in ("block", "storage", "tensor"):
         touches = f"SELECT * FROM {table} WHERE from_seq <= ? AND (to_seq IS NULL OR to_seq > ?) ORDER BY id"
         assert recorded.query(window, f"SELECT * FROM {table} ORDER BY id") == recorded.query(
             run, touches.replace("?", "{}").format(said["to_seq"], said["after_seq"])), table
     kept = recorded.query(window, "SELECT step FROM interval WHERE kept IS NOT NULL ORDER BY step")
     assert kept == [(10,), (11,), (12,)]
-    # At each moment in it the same is alive; the peak of each step is what it was.
+    # At each point in the window the same is alive. The peaks of steps are unchanged.
     for moment in ("step:10", str(said["after_seq"] + 50), "step:12"):
         whole, part = (of_json("show", "live", trace, "--at", moment) for trace in (run, window))
         assert (part["bytes"], part["by_site"]) == (whole["bytes"], whole["by_site"]), moment

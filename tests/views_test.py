@@ -1,4 +1,4 @@
-"""With detail `lifetimes`, views have rows on a key's storage only: those that there are at its gather, and later ones."""
+"""With `lifetimes`, only views on a key's storage have rows: those that exist at its gather, and later ones."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def test_which_tensors_have_a_row(tmp_path, detail):
 
 
 def with_views(names: list[str]) -> str:
-    """A program whose function has a view of a released weight in each of these variables."""
+    """A program with a function that has a view of a released weight in each of these variables."""
     return f"""
 import torch
 import dc_memtrace
@@ -85,11 +85,11 @@ def test_every_tensor_of_a_released_storage_is_known_or_the_census_says_not(tmp_
     named = {name["name"] for path in holders["paths"] for name in path["names"]}
     assert holders["sharing_lossy"] == (views > 13)
     assert holders["certain"] == (views <= 13)
-    assert len(named) == min(views, 13) and named <= set(names)  # the weight itself had one of 14 places
+    assert len(named) == min(views, 13) and named <= set(names)  # the weight itself uses one of 14 places
 
 
 def test_buffers_that_many_tensors_share_leave_room_to_other_storages(tmp_path):
-    """Of 1500 storages, each held by one tensor, none loses it because a buffer's views took its place in a table."""
+    """Of 1500 storages with one tensor each, none loses it to a table entry for views of a buffer."""
     program = """
 import torch
 import dc_memtrace
@@ -111,7 +111,7 @@ for key in range(1500):
 """
     recorded.trace_of_text(tmp_path, program, "lifetimes")
     residual = [release for release in recorded.releases(tmp_path / "out") if release["residual"]]
-    assert len(residual) >= 1499  # nothing comes after the last one that would tell whether it is still held
+    assert len(residual) >= 1499  # after the last one, nothing shows whether it is still held
     without = [
         release["key"]["key"]
         for release in residual

@@ -1,4 +1,4 @@
-"""Long runs: what is kept in full equals a full recording, what is not has its exact sums, and the bound holds."""
+"""Long runs: parts kept in full equal a full recording, other parts have exact sums, and the limit holds."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def test_windows_keep_peaks_sums_and_verdicts(full: pathlib.Path, tmp_path: path
 
     by_step = {step["step"]: step for step in kept["steps"]}
     assert list(by_step) == list(range(STEPS))
-    # The first three show the planted defect; the rest are asked for or the last.
+    # The first three show the planted defect; the others were requested, or are the last ones.
     assert [step for step, row in by_step.items() if row["kept"]] == [0, 1, 2, 7, 8, 20, 58, 59]
     for step in whole["steps"]:
         window = by_step[step["step"]]
@@ -75,7 +75,7 @@ def test_the_curve_of_windows_has_every_peak(full: pathlib.Path, tmp_path: pathl
         assert device["peak_bytes"] == kept["peak"]["bytes"]
         assert max(row["highest_bytes"] for row in shown["rows"]) == device["peak_bytes"]
         assert device["peak_at"] in [row["highest_at"] for row in shown["rows"]]
-        # By the sample's own arithmetic: twelve gathered weights, of which nothing was freed, and little else.
+        # From the sample's own arithmetic: twelve gathered weights that are not freed, and little else.
         assert 12 * 65 * 4033 * 4 <= device["peak_bytes"] < 13 * 65 * 4033 * 4
     assert all(row["lowest_exact"] for row in curve(full)["rows"])
     assert not all(row["lowest_exact"] for row in curve(windows)["rows"])

@@ -30,7 +30,7 @@ def test_every_call_is_seen_and_none_crashes(tmp_path):
     gave_up = 0
     for run in range(RUNS):
         folder = tmp_path / str(run)
-        # A reading would note that the program has no Python.
+        # A reading would add a note that the program has no Python.
         done = recorded.tool("run", "--no-owners", "-o", folder, "--operators", table, "--", recorded.BUILD / "bin" / "wrapped_operators", OPERATORS)
         assert done.returncode == 0, f"run {run}: {done.stderr}"
         (trace,) = recorded.traces(folder)
@@ -39,7 +39,7 @@ def test_every_call_is_seen_and_none_crashes(tmp_path):
         )
         notes = [text for (text,) in recorded.query(trace, NOTES)]
         calls = json.loads(done.stdout)["calls"]
-        if notes == [GAVE_UP]:  # a thread that was not scheduled for long kept the other one's event out
+        if notes == [GAVE_UP]:  # a thread that was not scheduled for long prevented the event of the other one
             gave_up += 1
             assert 0 <= calls - seen <= 10, f"run {run}"
         else:

@@ -17,10 +17,10 @@ WORLDS = (1, 2, 3, 8)
 # No elements, one, a scalar, fewer than ranks, a multiple of 2, 3 and 8 and its neighbours, more than one dimension.
 SHAPES = ((0,), (1,), (), (2,), (23,), (24,), (25,), (3, 5), (2, 0, 3), (5, 7, 3))
 
-# Of all tensors that tests make inside of run().
+# The device of all tensors that tests make inside of run().
 DEVICE = torch.device(os.environ.get("DCMT_TEST_DEVICE", "cpu"))
 
-NOWHERE = torch.empty(0, device=DEVICE)  # the tensor argument that only gives an operator its place
+NOWHERE = torch.empty(0, device=DEVICE)  # the tensor argument that only positions an operator in the graph
 
 
 def padded(elements: int, size: int) -> int:
@@ -33,7 +33,7 @@ def numbered(shape: tuple[int, ...], dtype: torch.dtype = torch.float32) -> torc
 
 
 class Rank:
-    """One rank's side of a test. Every rank's graphs have numbers of their own."""
+    """One rank's side of a test. Graphs have their own numbers on each rank."""
 
     def __init__(self, rank: int):
         self.rank = rank
@@ -88,12 +88,12 @@ def run(size: int, test, *arguments, **options) -> list:
 
 
 def gathers() -> int:
-    """All-gathers that the calling rank has been part of."""
+    """The number of all-gathers of the calling rank."""
     return ops.traffic()[1]
 
 
 def storage(tensor: torch.Tensor) -> int:
-    """Identity of a storage that is alive."""
+    """The identity of a storage that is alive."""
     return tensor.untyped_storage()._cdata
 
 
@@ -102,7 +102,7 @@ def nbytes(tensor: torch.Tensor) -> int:
 
 
 def watch(tensor: torch.Tensor):
-    """True when called, as long as the tensor's storage has an owner."""
+    """A function that returns True as long as the tensor's storage has an owner."""
     reference = tensor.untyped_storage()._weak_ref()
     return lambda: not torch.UntypedStorage._expired(reference)
 

@@ -47,7 +47,7 @@ def test_the_holder_is_named_down_to_the_source_line(story):
     (finding,) = story["defect"]["report"]["findings"]
     path = finding["holders"]["paths"][0]
     for name in path["names"]:
-        # The text that Python's own linecache finds at that line, not the copy in the trace.
+        # Python's own linecache finds this text at that line; it is not the copy in the trace.
         assert linecache.getline(path["file"], name["line"]).strip() == name["assignment"]
         assert name["delete_line"] is None
     if story["mode"] == "compiled":
@@ -76,7 +76,7 @@ def test_the_predicted_peak_is_the_measured_peak_of_the_fix(story):
     measured = recorded.peak_of(story["fixed"]["trace"])
     assert story["fixed"]["report"]["peak"]["bytes"] == measured
     assert predicted == measured
-    if story["mode"] == "compiled":  # eager has its peaks at other operators
+    if story["mode"] == "compiled":  # in eager mode the peaks are at other operators
         assert recorded.peak_of(story["defect"]["trace"]) - measured == (LAYERS - 2) * GATHERED
 
 

@@ -1,4 +1,4 @@
-"""Of the sample of a zero-bubble pipeline: who keeps the graphs, and the peak without them."""
+"""The sample of a zero-bubble pipeline: the holder of the graphs, and the peak without them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ ACTIVATION = 256 * 512 * 4
 
 
 def peak_of(folder, *switches: str) -> tuple[int, int]:
-    """The peak, and what of it is held by the graphs of outputs."""
+    """The peak, and the part of it that graphs of outputs hold."""
     recorded.record(folder, "-W", "ignore", TRAIN, *switches)
     peak = recorded.report(recorded.traces(folder)[0])[0]["peak"]
     graphs = [group["bytes"] for group in peak["by_holder"] if group["name"].startswith("main: stage.outputs[*].grad_fn")]
@@ -25,7 +25,7 @@ def fixed_peak(tmp_path_factory):
 
 
 def test_the_list_is_named_that_keeps_the_graphs(tmp_path, fixed_peak):
-    """A busy machine may give the recorder no turn while there are graphs: it gets another one, and a third."""
+    """On a busy machine the recorder may not run while there are graphs: the test is repeated up to twice."""
     for attempt in range(3):
         peak, graphs = peak_of(tmp_path / f"out{attempt}")
         assert peak - fixed_peak == 27 * ACTIVATION

@@ -254,7 +254,7 @@ TEST(ReservedBeyondActive, ThePartsAddUp) {
   trace.stream = std::nullopt;
   trace.allocate(10 * kMiB);  // from before the allocator was followed: the default stream's
   const auto kept = trace.at(5, 0, 90 * kMiB);
-  trace.drop_in_use(trace.at(6, 0, 50 * kMiB));  // waits to the end, so it takes of its pool all the time
+  trace.drop_in_use(trace.at(6, 0, 50 * kMiB));  // waits to the end, so it occupies its pool all the time
   trace.drop(trace.at(5, 1, 200 * kMiB));
   trace.drop(kept);
   trace.drop(trace.at(5, 2, 60 * kMiB));

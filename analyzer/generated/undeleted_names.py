@@ -1,4 +1,4 @@
-"""Names in Inductor's generated wrappers that no `del` takes away, though the storage that they name is dead.
+"""Finds names in Inductor's generated wrappers that no `del` removes, although the storage that they name is dead.
 
 Started by `dc-memtrace lint` with any Python 3.8 or newer; it needs no torch and runs nothing of what it reads. The first
 argument is a JSON file, {"operators": [patterns], "files": [paths]}. Standard output gets a list with one object for each
@@ -16,7 +16,7 @@ import json
 import re
 import sys
 
-# What torch calls a size (s77), an unbacked number (u0) and the like in generated code: numbers, never a storage.
+# torch's names for sizes (s77), unbacked numbers (u0) and the like in generated code: numbers, never a storage.
 SHAPE_SYMBOL = re.compile(r"(s|u|ps|zf|zuf)\d+")
 
 
@@ -50,7 +50,7 @@ class Operator:
 
 
 class Value:
-    """What names refer to: a storage, or the tuple that an operator returned, which keeps its elements."""
+    """The value of names: a storage, or the tuple that an operator returned, which keeps its elements."""
 
     def __init__(self, line: int, statement: str, operator: Operator, parent: Value | None = None):
         self.line, self.statement, self.operator, self.parent = line, statement, operator, parent
@@ -136,7 +136,7 @@ class Function:
                     self.bind(one.id, node, "", self.new_value(node, operator))
 
     def source(self, value: ast.expr, operator: Operator) -> tuple[str, int | None]:
-        """The name whose storage the expression has, and which element of it; "": a storage of its own."""
+        """The name whose storage the expression has, and the index of the element; "": a new storage."""
         if isinstance(value, ast.Name):
             return value.id, None
         if isinstance(value, ast.Subscript) and isinstance(value.value, ast.Name):
@@ -154,7 +154,7 @@ class Function:
         return self.values[-1]
 
     def bind(self, name: str, node: ast.Assign, aliases: str, value: Value) -> None:
-        self.unbind(name)  # what it named before, it names no more
+        self.unbind(name)  # its previous value has one name less
         self.bound[name] = Name(name, node.lineno, self.text(node), aliases, value)
         self.names.append(self.bound[name])
 
@@ -163,8 +163,8 @@ class Function:
             self.bound.pop(name).deleted = True
 
     def undeleted(self) -> list[dict]:
-        """Storages with several names, of which one at least is neither deleted nor returned, though calls come after
-        the last use. Of a function without a return nothing."""
+        """Storages with several names, of which at least one is neither deleted nor returned, although calls follow
+        the last use. Empty for a function without a return."""
         by_value: dict[int, list[Name]] = {}
         for name in self.names:
             by_value.setdefault(id(name.value), []).append(name)
@@ -179,7 +179,7 @@ class Function:
         return found
 
     def storages(self) -> list[Value]:
-        """Values without elements; a tuple is none of its own where its elements are known."""
+        """Values without elements. A tuple with known elements does not count itself."""
         leaves, waiting = [], list(reversed(self.values))
         while waiting:
             value = waiting.pop()

@@ -92,7 +92,7 @@ struct ParameterDifference {
 enum class Fate {
   kResidual,     ///< a final release left bytes
   kFreed,        ///< released finally, and no release left bytes
-  kPersistent,   ///< kept on purpose by the framework
+  kPersistent,   ///< kept on purpose
   kNotReleased,  ///< gathered, but never finally released
   kNotGathered,
 };

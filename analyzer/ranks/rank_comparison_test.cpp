@@ -15,7 +15,7 @@ namespace {
 using testing::TestTrace;
 using Handle = TestTrace::Handle;
 
-/// A gather of `bytes`, on a line that is told from the parameter; and its final release, which frees or not.
+/// A gather of `bytes`, on a line that depends on the parameter, and its final release, which frees or not.
 struct Use {
   std::int64_t key = 0, bytes = 1000, uses = 1;
   bool freed = true;

@@ -152,7 +152,7 @@ TEST(Remarks, UsesAreLeftOnlyWhereTheNextCycleBeganWithoutAFinalRelease) {
   for (const char* flags : {"final", "persistent", "unwound"}) EXPECT_EQ(found(flags, true), 0u) << flags;
 }
 
-/// Of FSDP2's root a backward is what releases it; of others it takes a cycle that shows it.
+/// FSDP2 releases its root in a backward. For other mechanisms, an earlier cycle must show it.
 TEST(Remarks, WhetherABackwardWouldHaveReleasedItDecides) {
   const auto found = [](bool backward_before_release, bool released, bool backward_between = false) {
     TestTrace trace;

@@ -60,7 +60,7 @@ TEST(Origins, FindingsOfDifferentOriginsAreApart) {
 
 using OriginsAndAsides = std::vector<std::pair<std::string, bool>>;
 
-/// Of each finding its origin, and whether it is told aside; the peak comes after all of them.
+/// The origin of each finding, and whether it is reported last. The peak comes after all of them.
 OriginsAndAsides origins_and_asides(TestTrace& trace) {
   trace.allocate(1'000'000);
   const TraceData data = trace.load();

@@ -83,7 +83,7 @@ TEST(Curve, LeavesGapsOut) {
   EXPECT_EQ(peak_of(data, cpu).bytes, Bytes(150));
   EXPECT_EQ(peak_of(data, cpu, {{block, Sequence(2), {}}}).bytes, Bytes(100));
   EXPECT_EQ(peak_of(data, cpu, {{block, Sequence(4), {}}}).bytes, Bytes(130));
-  // Taken back before the third allocation: the peak is as measured.
+  // The gap ends before the third allocation: the peak is as measured.
   EXPECT_EQ(peak_of(data, cpu, {{block, Sequence(2), Sequence(4)}}).bytes, Bytes(150));
   // An end beyond the block's own changes nothing.
   EXPECT_EQ(peak_of(data, cpu, {{block, Sequence(2), Sequence(9)}}).bytes, Bytes(100));

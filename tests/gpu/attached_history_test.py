@@ -34,7 +34,7 @@ def test_stacks_are_those_of_torch(tmp_path, stacks):
     finally:
         process.kill()
         process.wait()
-    # C++ frames, which torch lists as well, are not taken.
+    # C++ frames, which torch lists as well, are not recorded.
     listed = {
         address: [(file, line) for file, line in places if pathlib.Path(file).suffix == ".py"]
         for address, _, places in json.loads((folder / "blocks").read_text())

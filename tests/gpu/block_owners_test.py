@@ -24,7 +24,7 @@ def kinds(folder, moment: str) -> dict[str, int]:
 def test_at_every_step(model, tmp_path):
     recorded.record(tmp_path / "run", PROGRAM, model, STEPS, detail="full", timeout=400)
     (trace,) = recorded.traces(tmp_path / "run")
-    # The storage lives at that moment too.
+    # The storage is alive at that time, too.
     strays = recorded.query(
         trace,
         "SELECT step.value, b.bytes, s.id FROM mark step"

@@ -56,7 +56,7 @@ def test_the_held_tensor_is_named(detail, tmp_path):
         trace, "SELECT id, requested, allocated, reserved, free, total FROM oom"
     )
     assert requested == PIECE
-    # Torch's own count at that moment is what the recorder has counted.
+    # Torch's own count at that time is what the recorder has counted.
     assert allocated == live_bytes(trace, seq)
     assert allocated <= reserved <= total - free
     (report,) = recorded.report(tmp_path / "out")
