@@ -70,10 +70,13 @@ class Visit {
     }
   }
 
-  /// Writes the hits. Call it while the GIL is still held or kept free. Before it is called, a cell that several frames
-  /// share is counted once, under the name of the function that owns it.
+  /// Writes the hits. Call it while the GIL is still held or kept free. A cell that several frames share is counted
+  /// once, under the name of the function that owns it unless that one is met after more than kHits others.
   void publish() noexcept {
-    for (std::size_t i = 0; i < hits_; ++i) publish(found_[i]);
+    for (std::size_t i = 0; i < hits_; ++i) {
+      publish(found_[i]);
+      if (found_[i].cell != nullptr && cells_ < kHits) published_[cells_++] = found_[i].cell;
+    }
     hits_ = 0;
   }
 
@@ -112,6 +115,7 @@ class Visit {
         if (kind == wire::LocalKind::kCell) found_[i] = hit;  // one reference; its owner's name is the best
         return;
       }
+      if (std::find(published_, published_ + cells_, cell) != published_ + cells_) return;
     }
     if (hits_ == kHits) publish();
     found_[hits_++] = hit;
@@ -151,6 +155,8 @@ class Visit {
   agent::LocalsReach reach_;
   std::size_t hits_ = 0;
   Hit found_[kHits];
+  std::size_t cells_ = 0;
+  PyObject* published_[kHits];  ///< cells whose hits have been written
 };
 
 }  // namespace
