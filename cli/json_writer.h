@@ -1,4 +1,4 @@
-// The report model as JSON. Its types list their fields (analyzer/model/values.h); this writer knows none of them.
+// The report model as JSON. Its types list their fields (analyzer/model/values.h); this writer names none of them.
 #pragma once
 
 #include <cstdint>

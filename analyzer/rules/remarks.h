@@ -1,4 +1,4 @@
-// Remarks: facts that a reader should know and nobody has to fix.
+// Remarks: facts for the reader that nobody has to fix.
 #pragma once
 
 #include <cstdint>

@@ -37,10 +37,10 @@ Status SegmentBook::segment(const wire::SegmentRecord& record) {
     return {};
   }
   const std::optional<Device> place = Device::from_wire(record.header.aux);
-  const bool is_known = record.event <= wire::SegmentEvent::kListEnds;
-  const bool has_room = record.address <= static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
-  if (!place || !place->gpu() || record.bytes == 0 || record.bytes > kMostDeviceBytes || !has_room || !is_known)
-    return journal_.bad_record("a segment");
+  const bool is_event = record.event <= wire::SegmentEvent::kListEnds;
+  const bool is_address = record.address <= static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
+  const bool is_size = record.bytes != 0 && record.bytes <= kMostDeviceBytes;
+  if (!place || !place->gpu() || !is_event || !is_address || !is_size) return journal_.bad_record("a segment");
   OfDevice& device = devices_[*place->gpu()];
   if (device.is_given_up) return {};
   SegmentRow row;
