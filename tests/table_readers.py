@@ -111,7 +111,8 @@ def read(reader: str, folder, lines: list[str]) -> list[list[dict]]:
     result.unlink(missing_ok=True)
     done = subprocess.run(
         [PYTHON, "-W", "ignore", "-c", READ.format(before=before, rows=rows), result, *lines],
-        cwd=folder, env={**os.environ, "RAY_worker_niceness": "0"}, capture_output=True, text=True, timeout=300,
+        cwd=folder, env={**os.environ, "RAY_worker_niceness": "0", "RAY_USAGE_STATS_ENABLED": "0"},
+        capture_output=True, text=True, timeout=300,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr[-2000:]
     return [json.loads(line) for line in result.read_text().splitlines()]
