@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "collector/scan/graph/address_map.h"
+#include "collector/scan/graph/node_numbers.h"
 #include "collector/scan/objects/python_objects.h"
 
 namespace dcmt::scan {
@@ -73,6 +73,8 @@ class Graph {
 
  private:
   NodeIndex node_of(Address address, Kind kind);
+  /// Whether a node has this key, which stands for an address.
+  [[nodiscard]] bool has_key(NodeIndex node, Address key) const;
   void offer(EdgeIndex edge, std::uint32_t cost);
 
   PythonObjects& objects_;
@@ -80,7 +82,7 @@ class Graph {
   std::vector<GraphNode> nodes_;
   std::vector<GraphEdge> edges_;
   std::vector<Root> roots_;
-  AddressMap numbers_;
+  NodeNumbers numbers_;
   std::vector<std::vector<NodeIndex>> by_cost_;
 };
 

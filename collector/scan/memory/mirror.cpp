@@ -7,8 +7,9 @@
 namespace dcmt::scan {
 namespace {
 
-constexpr std::size_t kPartBits =
-    12;  // a page: larger parts would need fewer calls but a third more memory, in the same time
+constexpr std::size_t kPartBits = 12;  // a page
+/// Pages that are read in one call, as objects lie close together. More would need fewer calls and much more memory.
+constexpr std::size_t kPartsACall = 2;
 constexpr std::size_t kPart = std::size_t{1} << kPartBits;
 constexpr std::size_t kRecent = 4096;
 constexpr std::size_t kNone = ~std::size_t{0};
@@ -56,15 +57,29 @@ void Mirror::reserve(std::size_t region) {
   copies_[region].parts.assign((size >> kPartBits) + 1, kNotRead);
 }
 
-bool Mirror::read_part(std::size_t region, std::size_t part) {
+bool Mirror::read_parts(std::size_t region, std::size_t first, std::size_t count) {
   const Region& mapped = source_.regions()[region];
-  const std::size_t offset = part << kPartBits;
-  const std::size_t size = std::min<std::size_t>(kPart, mapped.end - mapped.begin - offset);
+  const std::size_t offset = first << kPartBits;
+  const std::size_t size = std::min<std::size_t>(count * kPart, mapped.end - mapped.begin - offset);
   const Piece piece{mapped.begin + offset, {copies_[region].bytes + offset, size}};
   const std::size_t got = source_.read({&piece, 1});
   bytes_read_ += got;
-  copies_[region].parts[part] = got == size ? kRead : kUnreadable;
   return got == size;
+}
+
+bool Mirror::read_part(std::size_t region, std::size_t part) {
+  std::vector<std::uint8_t>& parts = copies_[region].parts;
+  const std::size_t first = part / kPartsACall * kPartsACall;
+  const std::span together(parts.begin() + static_cast<std::ptrdiff_t>(first),
+                           std::min(kPartsACall, parts.size() - first));
+  if (std::ranges::count(together, kNotRead) == static_cast<std::ptrdiff_t>(kPartsACall) &&
+      read_parts(region, first, kPartsACall)) {
+    std::ranges::fill(together, kRead);
+    return true;
+  }
+  const bool is_read = read_parts(region, part, 1);
+  parts[part] = is_read ? kRead : kUnreadable;
+  return is_read;
 }
 
 const std::byte* Mirror::at(Address address, std::size_t size) {
@@ -83,6 +98,12 @@ const std::byte* Mirror::at(Address address, std::size_t size) {
     copy.parts[part] = kUsed;
   }
   return copy.bytes + offset;
+}
+
+void Mirror::prefetch(Address address) {
+  const std::size_t region = index_of(address);
+  if (region == kNone || copies_[region].bytes == nullptr) return;
+  __builtin_prefetch(copies_[region].bytes + (address - source_.regions()[region].begin));
 }
 
 Address Mirror::word_now(Address address) {

@@ -23,6 +23,9 @@ class Mirror {
   /// mirror.
   [[nodiscard]] const std::byte* at(Address address, std::size_t size);
 
+  /// Begins to load the copy of what is at `address` into the processor's cache, if it has been read.
+  void prefetch(Address address);
+
   /// A value at `address`; zero if it cannot be read.
   template <class Value>
   [[nodiscard]] Value value(Address address) {
@@ -61,6 +64,7 @@ class Mirror {
   std::size_t index_of(Address address);
   void reserve(std::size_t region);
   bool read_part(std::size_t region, std::size_t part);
+  bool read_parts(std::size_t region, std::size_t first, std::size_t count);
 
   MemorySource& source_;
   std::vector<Copy> copies_;

@@ -12,6 +12,8 @@ constexpr std::uint32_t kMostLocals = 10000;
 constexpr std::uint64_t kMostSharedKeys = 64;  // CPython shares the keys of at most 30 attributes
 constexpr std::int64_t kMostItems = 4096;
 constexpr Address kDictUsed = 16, kDictHeader = 48;  // in PyDictObject, 3.11 to 3.13
+/// References whose objects are loaded into the processor's cache together.
+constexpr std::size_t kTogether = 64;
 constexpr int kMoreReadings = 2;                     // for a dict that has changed
 /// Structures that no header declares; equal in 3.11 to 3.13 (Modules/_collectionsmodule.c, _functoolsmodule.c).
 constexpr Address kDequeBlock = 64, kDequeFirstBlock = 24, kDequeFirstIndex = 40, kDequeItems = 8, kDequeRight = 520;
@@ -172,10 +174,19 @@ void PythonObjects::frame(Address frame) {
   found_.python(memory_.word(frame + layout_.frame_function), " (function)", kThroughAFunction);
 }
 
+void PythonObjects::prefetch(const std::byte* words, std::size_t count, std::size_t stride) {
+  for (std::size_t i = 0; i < std::min(count, kTogether); ++i) {
+    Address word = 0;
+    std::memcpy(&word, words + i * stride, 8);
+    memory_.prefetch(word);
+  }
+}
+
 void PythonObjects::values(Address first, Address keys, Label label) {
   const DictKeys shared = read_dict_keys(memory_, layout_, keys);
   const std::byte* all = shared.ok && shared.count <= kMostSharedKeys ? memory_.at(first, shared.count * 8) : nullptr;
   if (all == nullptr) return found_.torn();
+  prefetch(all, shared.count, 8);
   for (std::uint32_t i = 0; i < shared.count; ++i) {
     Address value = 0;
     std::memcpy(&value, all + std::size_t{8} * i, 8);
@@ -198,6 +209,7 @@ void PythonObjects::dict(Address object) {
     Address key = 0;
     Address value = 0;
     const std::byte* entry = all + table->entry_size() * i + table->key_offset();
+    if (i % kTogether == 0) prefetch(entry + 8, table->count - i, table->entry_size());
     std::memcpy(&key, entry, 8);
     std::memcpy(&value, entry + 8, 8);
     if (value == 0) continue;
@@ -231,6 +243,7 @@ void PythonObjects::items(Address first, std::uint64_t count, Label label, Addre
   const std::byte* all = count <= longest_ ? memory_.at(first, count * stride) : nullptr;
   if (all == nullptr) return found_.torn();
   for (std::uint32_t i = 0; i < count; ++i) {
+    if (i % kTogether == 0) prefetch(all + i * stride, count - i, stride);
     Address word = 0;
     std::memcpy(&word, all + i * stride, 8);
     if (word != 0) found_.python(word, label, i);

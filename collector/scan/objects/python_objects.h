@@ -33,6 +33,9 @@ class PythonObjects {
   /// Replaces the content of `references` by the references of `object`.
   void decode(Address object, Kind kind, std::vector<Reference>& references);
 
+  /// As Mirror::prefetch().
+  void prefetch(Address object) { memory_.prefetch(object); }
+
   [[nodiscard]] std::size_t torn_objects() const { return found_.torn_objects(); }
 
  private:
@@ -40,6 +43,8 @@ class PythonObjects {
   void frame(Address frame);
   void dict(Address object);
   std::optional<DictKeys> table_of(Address dict);
+  /// Begins to load the objects that the next `count` words refer to.
+  void prefetch(const std::byte* words, std::size_t count, std::size_t stride);
   void values(Address first, Address keys, Label label);
   void items(Address first, std::uint64_t count, Label label, Address stride = 8);
   void deque(Address object);

@@ -47,7 +47,13 @@ class PythonTypes {
   explicit PythonTypes(const PythonLayout& layout) : layout_(layout) {}
 
   /// The type at `address`; nullptr if there is none.
-  const PythonType* type_at(Mirror& memory, Address address) { return type_at(memory, address, 0); }
+  const PythonType* type_at(Mirror& memory, Address address) {
+    Recent& recent = recent_[(address >> 4) % kRecent];
+    if (recent.address == address && address != 0) return recent.type;
+    const PythonType* type = type_at(memory, address, 0);
+    if (type != nullptr) recent = {address, type};
+    return type;
+  }
 
   /// The type of the object at `object`; nullptr if no object can be there.
   const PythonType* type_of(Mirror& memory, Address object);
@@ -59,8 +65,16 @@ class PythonTypes {
   const PythonType* type_at(Mirror& memory, Address address, int depth);
   void classify(Mirror& memory, PythonType& type);
 
+  /// A type that was found before. Few types have most objects.
+  struct Recent {
+    Address address = 0;
+    const PythonType* type = nullptr;
+  };
+  static constexpr std::size_t kRecent = 1024;
+
   const PythonLayout& layout_;
   std::unordered_map<Address, std::unique_ptr<PythonType>> types_;
+  std::vector<Recent> recent_ = std::vector<Recent>(kRecent);
 };
 
 }  // namespace dcmt::scan
