@@ -77,10 +77,23 @@ TEST(Mirror, AReadAheadReadsEachPageOnceAndLeavesWhatWasRead) {
   for (std::size_t page = 0; page < 4; ++page) pages.set(page, std::byte{7});
   mirror.read_ahead({{kBase + 8, kBase + 16}, {kBase + 64, kBase + 3 * kPage}, {kBase, kBase + 2 * kPage}});
   EXPECT_EQ(mirror.bytes_read(), 3 * kPage);
-  EXPECT_EQ(at(mirror, 0), 7);
+  EXPECT_EQ(at(mirror, 0), 0) << "it had been read together with the next one";
   EXPECT_EQ(at(mirror, 1), 0) << "it had been read before";
   EXPECT_EQ(at(mirror, 2), 7);
   EXPECT_EQ(mirror.bytes_read(), 3 * kPage);
+}
+
+TEST(Mirror, TwoPagesAreReadTogetherAndOnlyTheOneThatWasAskedForIsUsed) {
+  Pages pages;
+  Mirror mirror(pages);
+  EXPECT_EQ(at(mirror, 3), 0);
+  EXPECT_EQ(mirror.bytes_read(), 2 * kPage);
+  const std::vector<Range> used = mirror.ranges_used();
+  ASSERT_EQ(used.size(), 1U);
+  EXPECT_EQ(used[0].begin, kBase + 3 * kPage);
+  mirror.forget({kBase + 3 * kPage, kBase + 4 * kPage});
+  EXPECT_EQ(at(mirror, 3), 0);
+  EXPECT_EQ(mirror.bytes_read(), 3 * kPage) << "its neighbour is there";
 }
 
 }  // namespace

@@ -97,16 +97,16 @@ TEST_F(PythonObjectsTest, ATableThatStaysWithoutItsEntriesIsTorn) {
 }
 
 TEST_F(PythonObjectsTest, ALargeTableThatIsReplacedWhileItIsReadIsReadAgain) {
-  process_.write_table(kTable, 300, kValues);
-  process_.use(kTable, 300);
+  process_.write_table(kTable, 500, kValues);
+  process_.use(kTable, 500);
   process_.before_read = [&](Address from) {
-    if (from != kTable + kPage) return;
-    process_.write_table(kOtherTable, 299, kValues + 16);
-    process_.use(kOtherTable, 299);
-    process_.write_table(kTable, 300, kValues + 32);
+    if (from != kTable + 2 * kPage) return;
+    process_.write_table(kOtherTable, 499, kValues + 16);
+    process_.use(kOtherTable, 499);
+    process_.write_table(kTable, 500, kValues + 32);
   };
   EXPECT_EQ(first_value(), kValues + 16);
-  EXPECT_EQ(count_, 299U);
+  EXPECT_EQ(count_, 499U);
   EXPECT_EQ(torn_, 0U);
 }
 
