@@ -22,7 +22,9 @@ Graph::Graph(PythonObjects& objects, GraphLimits limits)
   nodes_[kRootNode].explored = true;
 }
 
-bool Graph::has_key(NodeIndex node, Address key) const { return key_of(nodes_[node].address, nodes_[node].kind) == key; }
+bool Graph::has_key(NodeIndex node, Address key) const {
+  return key_of(nodes_[node].address, nodes_[node].kind) == key;
+}
 
 NodeIndex Graph::node_of(Address address, Kind kind) {
   const Address key = key_of(address, kind);

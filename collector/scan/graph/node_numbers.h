@@ -1,5 +1,6 @@
-// Finds the number of a node by its address. It uses open addressing, because a census enters a million addresses. A slot has a
-// part of the hash instead of the address: the node has that, and half as many bytes mean fewer waits for memory.
+// Finds the number of a node by its address. It uses open addressing, because a census enters a million addresses. A
+// slot has a part of the hash instead of the address: the node has that, and half as many bytes mean fewer waits for
+// memory.
 #pragma once
 
 #include <cstdint>

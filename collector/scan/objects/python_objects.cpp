@@ -14,7 +14,7 @@ constexpr std::int64_t kMostItems = 4096;
 constexpr Address kDictUsed = 16, kDictHeader = 48;  // in PyDictObject, 3.11 to 3.13
 /// References whose objects are loaded into the processor's cache together.
 constexpr std::size_t kTogether = 64;
-constexpr int kMoreReadings = 2;                     // for a dict that has changed
+constexpr int kMoreReadings = 2;  // for a dict that has changed
 /// Structures that no header declares; equal in 3.11 to 3.13 (Modules/_collectionsmodule.c, _functoolsmodule.c).
 constexpr Address kDequeBlock = 64, kDequeFirstBlock = 24, kDequeFirstIndex = 40, kDequeItems = 8, kDequeRight = 520;
 constexpr Address kPartialFunction = 16, kPartialArguments = 24, kPartialKeywords = 32, kPartialDict = 40;
