@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import os
 import pathlib
+import signal
 import subprocess
+import sys
 
 import life_safety
 import proc
@@ -104,6 +106,7 @@ LAUNCHERS = {
     "hydra": ("PMI_RANK", {"PMI_SIZE": "3"}),
     "slurm": ("SLURM_PROCID", {"SLURM_NTASKS": "3", "SLURM_JOB_ID": "7", "SLURM_STEP_ID": "0"}),
     "torchrun": ("RANK", {"WORLD_SIZE": "3", "TORCHELASTIC_RUN_ID": "none", "MASTER_PORT": "29500"}),
+    "deepspeed": ("RANK", {"WORLD_SIZE": "3", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": "29501"}),
 }
 
 
@@ -127,6 +130,54 @@ def test_ranks_of_a_launcher_share_a_folder(tmp_path, launcher):
         assert run(folder, LIFE, "make", 3, flags=("--force",), env=env).returncode == 0
     assert [trace.name for trace in recorded.traces(folder)] == ["rank0.dcmt", "rank1.dcmt"]
     assert len(recorded.report(folder)) == 2
+
+
+# Saves and exits when its job will be stopped soon, as Slurm says with --signal=USR1.
+REQUEUED = """
+import os, pathlib, signal, sys, time, torch
+saved = pathlib.Path(sys.argv[1])
+def save(*_):
+    saved.write_text("saved")
+    sys.exit(0)
+signal.signal(signal.SIGUSR1, save)
+again = saved.exists()
+kept = torch.ones(60_000 if again else 50_000)
+print("trains", flush=True)
+while not again:
+    time.sleep(0.01)
+"""
+
+
+@pytest.mark.parametrize("to_all", [False, True], ids=["recorder", "group"])
+@pytest.mark.parametrize("step", [{}, {"SLURM_STEP_ID": "0"}], ids=["batch", "step"])
+def test_a_requeued_job_keeps_both_traces(tmp_path, step, to_all):
+    """Slurm is simulated: by its variables, its signal, and a second start."""
+    (tmp_path / "train.py").write_text(REQUEUED)
+    folder = tmp_path / "out"
+    job = {"SLURM_JOB_ID": "7", "SLURM_PROCID": "0", "SLURM_NTASKS": "1", **step}
+    command = [recorded.TOOL, "run", "-o", folder, "--", sys.executable, tmp_path / "train.py", tmp_path / "saved"]
+    for more in ({}, {"SLURM_RESTART_COUNT": "1"}):
+        run = subprocess.Popen(
+            list(map(str, command)), env=recorded.environment(**job, **more), stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+            text=True, start_new_session=True,
+        )  # fmt: skip
+        assert run.stdout.readline() == "trains\n"
+        if not more:
+            (os.killpg if to_all else os.kill)(run.pid, signal.SIGUSR1)
+        assert run.communicate(timeout=life_safety.WATCHDOG) == ("", "") and run.returncode == 0
+    first, second = recorded.traces(folder)
+    if step:
+        assert {first.name, second.name} == {"rank0.dcmt", "rank0-2.dcmt"}
+    sizes = {
+        (recorded.meta(trace)["exit"], size)
+        for trace in (first, second)
+        for (size,) in recorded.query(trace, "SELECT bytes FROM block WHERE bytes >= 200000")
+    }
+    assert sizes == {("exit 0", 200_000), ("exit 0", 240_000)}
+    assert len(recorded.report(folder)) == 2
+    # The same start once more is another run of the job's script.
+    again = subprocess.run(command, env=recorded.environment(**job, SLURM_RESTART_COUNT="1"), capture_output=True, text=True)
+    refused(again, "already holds a run")
 
 
 def test_planted_links_are_not_followed(tmp_path):

@@ -52,7 +52,7 @@ Expected<std::vector<pid_t>> choose_among(const std::vector<TargetProcess>& ther
     if (choice.pid == each.pid) launch = each.launch.name;
   }
   if (choice.pid != 0 && launch.empty()) {
-    return cannot(fmt::format("{} is no rank of a launch by torchrun, mpirun or srun: leave out --all-ranks",
+    return cannot(fmt::format("{} is no rank of a launch by torchrun, deepspeed, mpirun or srun: leave out --all-ranks",
                               process_text(choice.pid)));
   }
   for (const TargetProcess& each : there) {

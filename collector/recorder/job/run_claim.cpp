@@ -127,8 +127,10 @@ Status claim_run_folder(const std::string& folder, bool replace, const Launch& l
     if (!other.ok()) return Error{ErrorCode::kUsage, other.error().message + "; choose another folder with -o."};
     others.push_back(std::move(*other));
   }
-  const bool joins = !launch.name.empty() && std::all_of(others.begin(), others.end(), [&](const RunState& other) {
-    return other.launch == launch.name && other.member != launch.member;
+  const bool joins = std::all_of(others.begin(), others.end(), [&](const RunState& other) {
+    const bool launched_together = !launch.name.empty() && other.launch == launch.name && other.member != launch.member;
+    const bool started_before = !launch.job.empty() && other.job == launch.job && other.restart != launch.restart;
+    return launched_together || started_before;
   });
   if (others.empty() || !joins) {
     DCMT_RETURN_IF_ERROR(replace_runs(folder, replace, others));
@@ -136,6 +138,8 @@ Status claim_run_folder(const std::string& folder, bool replace, const Launch& l
   }
   run.launch = launch.name;
   run.member = launch.member;
+  run.job = launch.job;
+  run.restart = launch.restart;
   return create_run(folder, run);
 }
 

@@ -11,9 +11,10 @@ namespace dcmt::recorder {
 
 /// Makes the folder if necessary, and writes `run` into it, under a file name that it stores in RunState::file.
 ///
-/// A folder can have one run, or the runs that one launcher started together, each with another rank. With `replace`, a
-/// finished run is removed: its traces, its spools and its run.json, and nothing else. A run that is being recorded is
-/// never removed. kUsage if the folder is in use; the message says by which run. kIo if it cannot be written to.
+/// A folder can have one run, or the runs that one launcher started together, each with another rank, or those of a
+/// batch job that was started again. With `replace`, a finished run is removed: its traces, its spools and its
+/// run.json, and nothing else. A run that is being recorded is never removed. kUsage if the folder is in use; the
+/// message says by which run. kIo if it cannot be written to.
 Status claim_run_folder(const std::string& folder, bool replace, const Launch& launch, RunState& run);
 
 /// kIo with one line if the folder cannot be made, or if no trace can be made in it: the job would run in vain.

@@ -88,6 +88,8 @@ std::string text_of(const RunState& run) {
   json["boot"] = run.boot;
   if (!run.launch.empty()) json["launch"] = run.launch;
   if (!run.launch.empty()) json["member"] = run.member;
+  if (!run.job.empty()) json["job"] = run.job;
+  if (!run.restart.empty()) json["restart"] = run.restart;
   json["spool_folder"] = run.spool_folder;
   json["traces"] = nlohmann::ordered_json::object();
   for (const auto& [spool, name] : run.traces) json["traces"][spool] = name;
@@ -169,6 +171,8 @@ Expected<RunState> load_run(const std::string& folder, const std::string& run_fi
     run.boot = json.value("boot", "");
     run.launch = json.value("launch", "");
     run.member = json.value("member", "");
+    run.job = json.value("job", "");
+    run.restart = json.value("restart", "");
     run.notes = json.value("notes", std::vector<std::string>());
     for (const auto& [spool, name] : json.at("traces").items()) {
       if (!is_trace_name(name.get<std::string>())) return bad;

@@ -20,6 +20,8 @@ struct RunState {
   std::string boot;
   std::string launch;  ///< Launch::name and Launch::member
   std::string member;
+  std::string job;  ///< Launch::job and Launch::restart
+  std::string restart;
   std::vector<std::string> command;
   std::string state;                          ///< "recording" | "finished" | "recovered"
   std::map<std::string, std::string> traces;  ///< spool's file name without its suffix -> file name in the folder

@@ -28,11 +28,15 @@ struct Launcher {
   const char* size;
   std::initializer_list<const char*> names;  ///< parts of the launch's name; the first one must be set
   const char* restart;
+  std::int32_t fewest = -1;  ///< ranks of such a launch
 };
 
 /// From the innermost to the outermost.
 const Launcher kLaunchers[] = {
     {"RANK", "WORLD_SIZE", {"TORCHELASTIC_RUN_ID", "MASTER_ADDR", "MASTER_PORT"}, "TORCHELASTIC_RESTART_COUNT"},
+    // deepspeed's launcher, Kubernetes, and a shell in which a person set them. Of one process they say nothing: many
+    // programs set them to have a process group of their own.
+    {"RANK", "WORLD_SIZE", {"MASTER_PORT", "MASTER_ADDR"}, "", 2},
     {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", {"PMIX_NAMESPACE"}, ""},
     {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", {"OMPI_MCA_ess_base_jobid"}, ""},
     {"PMI_RANK", "PMI_SIZE", {"PMI_SIZE"}, ""},
@@ -41,18 +45,24 @@ const Launcher kLaunchers[] = {
 };
 
 Launch launch_by(const Variables& variable) {
+  Launch launch;
+  if (const std::string job = variable("SLURM_JOB_ID"); !job.empty()) {
+    launch.job = "SLURM_JOB_ID " + job;
+    launch.restart = variable("SLURM_RESTART_COUNT");
+  }
   for (const Launcher& launcher : kLaunchers) {
-    Launch launch;
-    launch.rank = number(variable(launcher.rank));
-    if (launch.rank < 0 || variable(*launcher.names.begin()).empty()) continue;
+    const std::int32_t rank = number(variable(launcher.rank));
+    const std::int32_t world_size = number(variable(launcher.size));
+    if (rank < 0 || variable(*launcher.names.begin()).empty() || world_size < launcher.fewest) continue;
+    launch.rank = rank;
+    launch.world_size = world_size;
     launch.name = launcher.rank;
     for (const char* part : launcher.names) launch.name += " " + variable(part);
     launch.member = std::to_string(launch.rank);
     if (const std::string restart = variable(launcher.restart); !restart.empty()) launch.member += "." + restart;
-    launch.world_size = number(variable(launcher.size));
     return launch;
   }
-  return {};
+  return launch;
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
-// The launcher that started this process together with others: mpirun, srun or torchrun, each with its own variables.
+// The launcher that started this process together with others: mpirun, srun, torchrun or deepspeed, each with its own
+// variables.
 #pragma once
 
 #include <sys/types.h>
@@ -13,6 +14,8 @@ struct Launch {
   std::string member;  ///< identifies the process: a rank, and its restart if there is one
   std::int32_t rank = -1;
   std::int32_t world_size = -1;
+  std::string job;      ///< the job of a batch system, which may start the same command again; empty: none
+  std::string restart;  ///< how often it has done so; empty: it has not
 };
 
 /// From the environment. If one launcher starts another, the inner one counts.

@@ -16,10 +16,10 @@ namespace {
 class LaunchTest : public ::testing::Test {
  protected:
   void SetUp() override {
-    for (const char* name :
-         {"RANK", "WORLD_SIZE", "TORCHELASTIC_RUN_ID", "TORCHELASTIC_RESTART_COUNT", "MASTER_ADDR", "MASTER_PORT",
-          "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "PMIX_NAMESPACE", "PMIX_RANK", "OMPI_MCA_ess_base_jobid",
-          "PMI_RANK", "PMI_SIZE", "SLURM_PROCID", "SLURM_NTASKS", "SLURM_STEP_ID", "SLURM_JOB_ID"}) {
+    for (const char* name : {"RANK", "WORLD_SIZE", "TORCHELASTIC_RUN_ID", "TORCHELASTIC_RESTART_COUNT", "MASTER_ADDR",
+                             "MASTER_PORT", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "PMIX_NAMESPACE",
+                             "PMIX_RANK", "OMPI_MCA_ess_base_jobid", "PMI_RANK", "PMI_SIZE", "SLURM_PROCID",
+                             "SLURM_NTASKS", "SLURM_STEP_ID", "SLURM_JOB_ID", "SLURM_RESTART_COUNT"}) {
       unsetenv(name);
     }
   }
@@ -48,6 +48,28 @@ TEST_F(LaunchTest, TheInnermostCounts) {
   set({{"RANK", "1"}, {"WORLD_SIZE", "2"}, {"TORCHELASTIC_RUN_ID", "none"}, {"TORCHELASTIC_RESTART_COUNT", "3"}});
   EXPECT_EQ(launch_of_environment().rank, 1);
   EXPECT_EQ(launch_of_environment().member, "1.3");
+}
+
+TEST_F(LaunchTest, RanksOfDeepSpeedHaveAPortInCommon) {
+  set({{"RANK", "1"}, {"WORLD_SIZE", "2"}, {"MASTER_ADDR", "127.0.0.1"}, {"MASTER_PORT", "29500"}});
+  EXPECT_EQ(launch_of_environment().name, "RANK 29500 127.0.0.1");
+  EXPECT_EQ(launch_of_environment().rank, 1);
+  EXPECT_EQ(launch_of_environment().world_size, 2);
+  // A program that has only itself sets the same variables.
+  set({{"RANK", "0"}, {"WORLD_SIZE", "1"}});
+  EXPECT_TRUE(launch_of_environment().name.empty());
+}
+
+TEST_F(LaunchTest, ABatchJobCanBeStartedAgain) {
+  EXPECT_EQ(launch_of_environment().job, "");
+  set({{"SLURM_JOB_ID", "7"}});
+  EXPECT_EQ(launch_of_environment().job, "SLURM_JOB_ID 7");
+  EXPECT_EQ(launch_of_environment().restart, "");
+  EXPECT_TRUE(launch_of_environment().name.empty());
+  set({{"SLURM_RESTART_COUNT", "1"}, {"RANK", "1"}, {"WORLD_SIZE", "2"}, {"TORCHELASTIC_RUN_ID", "none"}});
+  EXPECT_EQ(launch_of_environment().job, "SLURM_JOB_ID 7");
+  EXPECT_EQ(launch_of_environment().restart, "1");
+  EXPECT_EQ(launch_of_environment().rank, 1);
 }
 
 TEST_F(LaunchTest, ARankIsANumber) {
