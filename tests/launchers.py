@@ -137,5 +137,5 @@ def test_a_worker_of_ray_train_has_a_trace(tmp_path):
     folder = tmp_path / "out"
     run(folder, FOLDER / "ray_train.py", tmp_path / "results")
     reports = recorded.report(folder)
-    assert len(reports) == 2
-    assert sorted("kept" in " ".join(holders(report)) for report in reports) == [False, True]
+    assert [report["rank"] for report in reports] == [0, 1]  # Ray gives them after the start of the processes
+    assert ["kept" in " ".join(holders(report)) for report in reports] == [False, True]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+import textwrap
 
 import recorded
 
@@ -39,6 +40,23 @@ def test_torchrun_gives_one_trace_per_rank(tmp_path):
         assert (recorded.meta(trace)["rank"], recorded.meta(trace)["world_size"]) == (rank, 2)
         assert recorded.query(trace, "SELECT count(*) FROM storage WHERE bytes = 400000")[0][0] >= 1
     assert [seen["rank"] for seen in recorded.report(folder)] == [0, 1]
+
+
+def test_a_process_that_gives_itself_a_rank_has_it(tmp_path):
+    """A worker of Ray Train is started without one. Its trace is made before, so its name has no rank."""
+    program = tmp_path / "worker.py"
+    program.write_text(
+        "import os, torch\n"
+        "kept = torch.ones(50_000)\n"
+        "os.environ.update(RANK='1', WORLD_SIZE='2')\n"
+        f"for _ in range(3):\n{textwrap.indent(TRAIN, '    ')}"
+    )
+    folder = tmp_path / "out"
+    run(folder, sys.executable, program)
+    (trace,) = recorded.traces(folder)
+    assert trace.name.startswith("pid")
+    assert (recorded.meta(trace)["rank"], recorded.meta(trace)["world_size"]) == (1, 2)
+    assert [report["rank"] for report in recorded.report(folder)] == [1]
 
 
 def test_children_by_exec_are_recorded_and_forks_are_not(tmp_path):

@@ -10,6 +10,7 @@
 #include "collector/recorder/job/own_clock.h"
 #include "collector/recorder/job/small_block_sizes.h"
 #include "collector/recorder/job/version.h"
+#include "collector/recorder/target/current_rank.h"
 #include "collector/recorder/target/process_table.h"
 #include "trace/base/followed_bytes.h"
 #include "trace/sql/meta_keys.h"
@@ -146,6 +147,7 @@ Status ProcessRecorder::write_start_meta(const RunFacts& run) {
   DCMT_RETURN_IF_ERROR(writer_.set_meta(meta::kCommand, shell_quote(run.command)));
   if (!run.origins.empty()) DCMT_RETURN_IF_ERROR(writer_.set_meta(meta::kOrigins, run.origins));
   DCMT_RETURN_IF_ERROR(writer_.set_meta(meta::kPid, std::int64_t{facts.pid}));
+  lacks_rank_ = run.rank < 0 && facts.rank < 0;
   DCMT_RETURN_IF_ERROR(writer_.set_meta(meta::kRank, std::int64_t{run.rank >= 0 ? run.rank : facts.rank}));
   DCMT_RETURN_IF_ERROR(
       writer_.set_meta(meta::kWorldSize, std::int64_t{run.rank >= 0 ? run.world_size : facts.world_size}));
@@ -156,6 +158,16 @@ Status ProcessRecorder::write_start_meta(const RunFacts& run) {
   DCMT_RETURN_IF_ERROR(writer_.set_meta(meta::kStartRealNs, static_cast<std::int64_t>(facts.start_real_ns)));
   DCMT_RETURN_IF_ERROR(writer_.set_meta(meta::kStartNs, static_cast<std::int64_t>(facts.start_monotonic_ns)));
   return commit();
+}
+
+Status ProcessRecorder::find_rank() {
+  if (!lacks_rank_ || memory_ == nullptr || assembler_->totals().steps == 0) return {};
+  lacks_rank_ = false;
+  const std::optional<CurrentRank> found = current_rank(pid_);
+  if (!found) return {};
+  uncommitted_ = true;
+  DCMT_RETURN_IF_ERROR(writer_.set_meta(meta::kRank, std::int64_t{found->rank}));
+  return writer_.set_meta(meta::kWorldSize, std::int64_t{found->world_size});
 }
 
 void ProcessRecorder::hold_sequenced() {
@@ -391,6 +403,7 @@ Expected<std::size_t> ProcessRecorder::poll() {
   const std::size_t taken = reader_.take();
   DCMT_RETURN_IF_ERROR(apply_sequenced());
   publish_cpu_memory();
+  DCMT_RETURN_IF_ERROR(find_rank());
   if (!first_record_ && assembler_->totals().allocated_bytes > 0) first_record_ = std::chrono::steady_clock::now();
   DCMT_RETURN_IF_ERROR(sample_memory());
   DCMT_RETURN_IF_ERROR(read_memory());

@@ -123,6 +123,8 @@ class ProcessRecorder {
   Status wait_or_skip_gap();
   Status commit();
   Status write_start_meta(const RunFacts& run);
+  /// Once the process has made a step: a worker of Ray Train gives itself its rank after its start.
+  Status find_rank();
   Status read_memory();
   /// Asks the process to track sizes of small blocks of which it keeps more and more.
   void follow_small_growth();
@@ -152,6 +154,7 @@ class ProcessRecorder {
   pid_t pid_ = 0;                                     ///< as in read_memory_of()
   std::unique_ptr<MemorySamples> samples_;            ///< nullptr: the process cannot be found
   SmallGrowth small_growth_;
+  bool lacks_rank_ = false;                           ///< and it was not searched for after a step
   bool reading_failed_ = false;
   bool begins_readings_ = true;
   std::int64_t highest_ = 0;          ///< highest allocated bytes at a poll
