@@ -9,6 +9,7 @@
 #include "cli/commands.h"
 #include "cli/default_folder.h"
 #include "cli/long_work.h"
+#include "cli/text.h"
 #ifdef DCMT_HAVE_RUN
 #include "collector/recorder/job/interrupted_run.h"
 #include "collector/recorder/job/run_folder.h"
@@ -76,6 +77,14 @@ Expected<std::vector<std::string>> traces_in(const std::string& folder) {
   }
 #endif
   Expected<std::vector<std::string>> files = trace_files_in(folder);
+#ifdef DCMT_HAVE_RUN
+  const recorder::LocalTraces local = recorder::local_traces(folder);
+  if (files.ok()) files->insert(files->end(), local.here.begin(), local.here.end());
+  if (files.ok() && files->empty() && !local.notes.empty()) {
+    return Error{ErrorCode::kBadInput, folder + ": no trace (*.dcmt) in this folder yet. " + joined(local.notes, "; ")};
+  }
+  for (const std::string& note : local.notes) print_note(folder + ": " + note);
+#endif
   if (files.ok() && files->empty()) {
 #ifdef DCMT_HAVE_RUN
     if (const std::string said = notes_of_runs(folder); !said.empty()) {

@@ -29,6 +29,13 @@ void add_recording_options(CLI::App& command, const std::shared_ptr<recorder::Re
       ->check(CLI::Range(std::int64_t{1} << 20, std::int64_t{1} << 50))
       ->type_name("SIZE")
       ->default_str("5GiB");
+  command
+      .add_option(
+          "--scratch", options->scratch,
+          "Write the traces to a local folder below DIR, and move each to the output folder when it is finished. "
+          "Without it only where the output folder is on a network file system: below $SLURM_TMPDIR, $TMPDIR or "
+          "/tmp")
+      ->type_name("DIR");
   command.add_option("--spool-mib", options->spool_mib, "Shared memory per recorded process")
       ->check(CLI::Range(1u, 4096u))
       ->capture_default_str();

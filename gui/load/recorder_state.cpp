@@ -3,13 +3,14 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "collector/recorder/job/local_folder.h"
 #include "collector/recorder/job/run_folder.h"
 
 namespace dcmt::gui::load {
 
 Recorder recorder_of(const std::string& trace) {
   const std::filesystem::path path(trace);
-  const std::string folder = path.has_parent_path() ? path.parent_path().string() : ".";
+  const std::string folder = recorder::output_folder_of(path.has_parent_path() ? path.parent_path().string() : ".");
   const std::string name = path.filename().string();
   Recorder found = Recorder::kUnknown;
   for (const std::string& file : recorder::run_files(folder)) {

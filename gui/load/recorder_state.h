@@ -12,7 +12,7 @@ enum class Recorder {
   kGone,     ///< it ended before it had finished
 };
 
-/// Derived from the runs in the trace's folder.
+/// Derived from the runs in the trace's folder, or in the folder to which it will be moved.
 [[nodiscard]] Recorder recorder_of(const std::string& trace);
 
 }  // namespace dcmt::gui::load

@@ -10,6 +10,7 @@
 
 #include "analyzer/compare/memory_facts.h"
 #include "analyzer/testing/test_trace.h"
+#include "collector/recorder/job/local_folder.h"
 #include "collector/recorder/job/run_folder.h"
 #include "gui/load/comparison.h"
 #include "gui/load/file_stamp.h"
@@ -203,6 +204,32 @@ TEST(RecorderState, IsWhatTheRunOfTheFolderSays) {
   run.state = "recovered";
   ASSERT_TRUE(recorder::save_run(trace.folder().string(), run).ok());
   EXPECT_EQ(recorder_of(path), Recorder::kDone);
+}
+
+TEST(RecorderState, OfALocalTraceIsWhatTheOutputFolderSays) {
+  TestTrace trace;
+  const std::string output = trace.folder().string();
+  const auto folders = recorder::trace_folders(output, output);
+  ASSERT_TRUE(folders.ok());
+  const std::string path = folders->local + "/rank0.dcmt";
+  std::filesystem::rename(trace.save(), path);
+  EXPECT_EQ(recorder_of(path), Recorder::kUnknown);
+  recorder::RunState run;
+  run.local_folder = folders->local;
+  run.recorder_pid = getpid();
+  run.recorder_start = 1;  // of another process with the same number
+  run.host = recorder::this_host();
+  run.boot = recorder::this_boot();
+  run.state = "recording";
+  run.traces = {{"spool", "rank0.dcmt"}};
+  ASSERT_TRUE(recorder::create_run(output, run).ok());
+  EXPECT_EQ(recorder_of(path), Recorder::kGone);
+  EXPECT_EQ(*traces_of(output), std::vector<std::string>{path});
+  run.host = "node7";
+  ASSERT_TRUE(recorder::save_run(output, run).ok());
+  const auto elsewhere = traces_of(output);
+  ASSERT_FALSE(elsewhere.ok());
+  EXPECT_NE(elsewhere.error().message.find("rank0.dcmt is still on node7: " + path), std::string::npos);
 }
 
 TEST(Session, TracesOfAFolderComeByTheirNumbers) {

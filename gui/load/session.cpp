@@ -5,6 +5,7 @@
 #include <system_error>
 #include <utility>
 
+#include "collector/recorder/job/run_folder.h"
 #include "convert/snapshot/snapshot_trace.h"
 #include "trace/base/printable.h"
 #include "trace/base/scratch_folder.h"
@@ -77,11 +78,17 @@ Expected<std::vector<std::string>> traces_of(const std::string& path) {
     if (at->path().extension() == ".dcmt") files.push_back(at->path().string());
   }
   if (error) return Error{ErrorCode::kBadInput, path + ": cannot be read: " + error.message() + "."};
+  const recorder::LocalTraces local = recorder::local_traces(path);
+  files.insert(files.end(), local.here.begin(), local.here.end());
+  if (files.empty() && !local.notes.empty()) {
+    return Error{ErrorCode::kBadInput, path + ": no trace (*.dcmt) in this folder yet. " + local.notes.front()};
+  }
   if (files.empty()) {
     return Error{ErrorCode::kBadInput,
                  path + ": no trace (*.dcmt) in this folder. Record one: dc-memtrace run -o " + path + " -- <command>"};
   }
-  std::sort(files.begin(), files.end(), before);
+  const auto name_of = [](const std::string& file) { return fs::path(file).filename().string(); };
+  std::ranges::sort(files, before, name_of);
   return files;
 }
 

@@ -8,8 +8,10 @@
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
 
 #include "trace/base/printable.h"
+#include "trace/base/rename_new.h"
 #include "trace/sql/migrations.h"
 #include "trace/sql/pyramid.h"
 
@@ -125,16 +127,6 @@ void roll_back_what_was_killed(const std::string& path) {
   }
 }
 
-/// Never replaces an existing file. Returns errno; 0 on success.
-int rename_to_new(const std::string& from, const std::string& to) {
-  if (::renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), RENAME_NOREPLACE) == 0) return 0;
-  if (errno != EINVAL) return errno;
-  // The file system does not support the flag.
-  struct stat there {};
-  if (::lstat(to.c_str(), &there) == 0) return EEXIST;
-  return ::rename(from.c_str(), to.c_str()) == 0 ? 0 : errno;
-}
-
 }  // namespace
 
 Expected<Database> open_trace(const std::string& path) {
@@ -184,6 +176,21 @@ Status finish_trace(Database& database) {
   // A reader that has the file open keeps it in WAL mode; its content is complete nevertheless.
   static_cast<void>(database.execute("PRAGMA journal_mode=DELETE"));
   return {};
+}
+
+bool is_single_file(const std::string& path) {
+  constexpr std::streamoff kVersions = 18;  // of the format to write and to read: 1, or 2 with a write-ahead log
+  std::ifstream file(path, std::ios::binary);
+  char versions[2] = {};
+  if (!file.seekg(kVersions).read(versions, sizeof versions)) return true;  // no trace at all
+  return versions[0] != 2 && versions[1] != 2;
+}
+
+Status merge_log(const std::string& path) {
+  DCMT_ASSIGN_OR_RETURN(Database database, Database::open(path, OpenMode::kReadWrite));
+  DCMT_RETURN_IF_ERROR(database.execute("PRAGMA wal_checkpoint(TRUNCATE); PRAGMA journal_mode=DELETE"));
+  if (is_single_file(path)) return {};
+  return {ErrorCode::kIo, path + ": its log cannot be merged."};
 }
 
 }  // namespace dcmt

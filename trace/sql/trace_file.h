@@ -29,4 +29,10 @@ Expected<Database> reopen_trace(const std::string& path);
 /// it last, outside a transaction. If a reader has the file open, the log stays until that reader closes the file.
 Status finish_trace(Database& database);
 
+/// False if there is a log beside the trace, or a reader that had it open has kept it in the mode that needs one.
+bool is_single_file(const std::string& path);
+
+/// Merges the log into the trace. Nobody else may have the file open.
+Status merge_log(const std::string& path);
+
 }  // namespace dcmt

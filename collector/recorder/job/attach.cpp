@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <deque>
+#include <filesystem>
 #include <optional>
 #include <string>
 #include <thread>
@@ -17,6 +18,8 @@
 #include "collector/recorder/console/human_text.h"
 #include "collector/recorder/job/attached.h"
 #include "collector/recorder/job/enter.h"
+#include "collector/recorder/job/local_folder.h"
+#include "collector/recorder/job/move_trace.h"
 #include "collector/recorder/job/run_claim.h"
 #include "collector/recorder/job/run_folder.h"
 #include "collector/recorder/job/session.h"
@@ -67,8 +70,9 @@ class StopSignals {
   bool came_ = false;
 };
 
-RunState state_of(const std::vector<std::string>& command) {
+RunState state_of(const std::vector<std::string>& command, const TraceFolders& folders) {
   RunState state;
+  if (folders.moves()) state.local_folder = folders.local;
   state.recorder_pid = getpid();
   state.recorder_start = process_start(getpid());
   state.host = this_host();
@@ -259,6 +263,31 @@ class Recording {
   const Meanwhile drains_ = [this] { return drain().ok(); };
 };
 
+/// Moves finished traces to the output folder. An error says where a trace is instead; a later report tries again.
+Status move_traces(const TraceFolders& folders, RunState& state, std::vector<std::string>& traces) {
+  Status failed;
+  for (std::string& trace : traces) {
+    const std::string before = std::filesystem::path(trace).filename().string();
+    const Expected<std::string> moved = move_trace(trace, folders.output);
+    if (!moved.ok()) {
+      failed = moved.error();
+      continue;
+    }
+    trace = *moved;
+    for (auto& [source, name] : state.traces) {
+      if (name == before) name = std::filesystem::path(trace).filename().string();
+    }
+  }
+  if (failed.ok()) {
+    state.local_folder.clear();
+    remove_local_folder(folders.local);
+    return {};
+  }
+  state.recorder_pid = 0;
+  (void)save_run(folders.output, state);
+  return failed;
+}
+
 }  // namespace
 
 Expected<AttachResult> attach(const AttachOptions& options) {
@@ -268,22 +297,29 @@ Expected<AttachResult> attach(const AttachOptions& options) {
   std::vector<std::string> tables = options.operator_tables;
   tables.push_back(options.shipped_operators);
   DCMT_ASSIGN_OR_RETURN(const OperatorTables operators, compile_operator_tables(tables));
-  DCMT_RETURN_IF_ERROR(check_can_hold_traces(options.folder));
+  DCMT_ASSIGN_OR_RETURN(const TraceFolders folders, prepare_folders(options.folder, options.scratch));
   DCMT_ASSIGN_OR_RETURN(const TargetProcess first, look_at(options.pids.front()));
-  RunState state = state_of(first.command);
-  DCMT_RETURN_IF_ERROR(claim_run_folder(options.folder, options.replace, launch_of_environment(), state));
+  RunState state = state_of(first.command, folders);
+  if (const Status claimed = claim_run_folder(options.folder, options.replace, launch_of_environment(), state);
+      !claimed.ok()) {
+    if (folders.moves()) remove_local_folder(folders.local);
+    return claimed.error();
+  }
   if (const Status begun = recording.begin(signals, operators, state); !begun.ok()) {
     recording.abandon();
     for (const auto& [source, trace] : state.traces) {
-      for (const char* part : {"", "-wal", "-shm"}) unlink((options.folder + "/" + trace + part).c_str());
+      for (const char* part : {"", "-wal", "-shm"}) unlink((folders.local + "/" + trace + part).c_str());
     }
+    if (folders.moves()) remove_local_folder(folders.local);
     unlink((options.folder + "/" + state.file).c_str());  // nothing was recorded
     return begun.error();
   }
   DCMT_RETURN_IF_ERROR(recording.record(signals));
+  AttachResult result = recording.result();
+  if (folders.moves()) DCMT_RETURN_IF_ERROR(move_traces(folders, state, result.traces));
   state.state = "finished";
   DCMT_RETURN_IF_ERROR(save_run(options.folder, state));
-  return recording.result();
+  return result;
 }
 
 Expected<StandbyState> standby_state(pid_t pid) {

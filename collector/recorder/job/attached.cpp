@@ -113,13 +113,15 @@ Status Attached::begin(const OperatorTables& operators, RunState& state, const M
   const std::string name =
       unused_trace_name(rank, static_cast<std::uint32_t>(target_.pid), [&](const std::string& each) {
         std::error_code error;
-        return fs::exists(fs::symlink_status(options_.folder + "/" + each, error));
+        return fs::exists(fs::symlink_status(options_.folder + "/" + each, error)) ||
+               fs::exists(fs::symlink_status(folder_of_traces(options_.folder, state) + "/" + each, error));
       });
   state.traces[source] = name;
   DCMT_RETURN_IF_ERROR(save_run(options_.folder, state));
+  const std::string trace = folder_of_traces(options_.folder, state) + "/" + name;
   DCMT_ASSIGN_OR_RETURN(
-      recorder_, ProcessRecorder::start(std::move(spool), options_.folder + "/" + name,
-                                        {target_.command, operators.origins, rank, world_size}, options_.retention));
+      recorder_, ProcessRecorder::start(std::move(spool), trace, {target_.command, operators.origins, rank, world_size},
+                                        options_.retention));
   recorder_->sample_memory_of(target_.pid);
   if (options_.owners) recorder_->read_memory_of(target_.pid, options_.layouts);
   recorder_->begin_with_past();

@@ -15,6 +15,8 @@
 #include <vector>
 
 #include "collector/recorder/job/folder_lock.h"
+#include "collector/recorder/job/local_folder.h"
+#include "collector/recorder/job/move_trace.h"
 #include "collector/recorder/job/process_recorder.h"
 #include "collector/recorder/job/run_folder.h"
 #include "collector/recorder/job/trace_names.h"
@@ -30,6 +32,8 @@ Expected<std::optional<RunState>> interrupted_run(const std::string& folder, con
   DCMT_ASSIGN_OR_RETURN(RunState run, load_run(folder, file));
   if (run.state != "recording") return std::optional<RunState>();
   if (is_recording(run)) return std::optional<RunState>();  // readers read the growing trace
+  // Only its own machine has the traces.
+  if (!run.local_folder.empty() && run.host != this_host()) return std::optional<RunState>();
   return std::optional(std::move(run));
 }
 
@@ -49,12 +53,14 @@ Status check_traces(const std::string& folder, const RunState& run) {
 class Recovery {
  public:
   Recovery(std::string folder, RunState run, const TraceCheck& check)
-      : folder_(std::move(folder)), run_(std::move(run)), check_(check) {}
+      : folder_(std::move(folder)), run_(std::move(run)), local_(folder_of_traces(folder_, run_)), check_(check) {}
 
   Expected<std::vector<std::string>> finish() {
     // The spool of an attached process was in no folder, and is gone.
-    if (!run_.spool_folder.empty()) DCMT_RETURN_IF_ERROR(check_spool_folder(folder_, run_.spool_folder));
+    if (moves()) DCMT_RETURN_IF_ERROR(check_local_folder(local_));
+    if (!run_.spool_folder.empty()) DCMT_RETURN_IF_ERROR(check_spool_folder(local_, run_.spool_folder));
     DCMT_RETURN_IF_ERROR(check_traces(folder_, run_));
+    if (moves()) DCMT_RETURN_IF_ERROR(check_traces(local_, run_));
     DCMT_RETURN_IF_ERROR(find_spools());
     if (access(folder_.c_str(), W_OK) != 0) {
       notes_.push_back(folder_ + ": cannot be written to, so its traces are shown as they were last committed");
@@ -70,10 +76,13 @@ class Recovery {
       const Status done = ProcessRecorder::finish_without_spool(trace_path(name), "recovered");
       if (!done.ok()) put_off(done.error().message);
     }
+    if (moves()) move_traces();
     if (put_off_) return std::move(notes_);
     if (!keeps_spools_) {
-      remove_spool_folder(folder_, run_.spool_folder);
+      remove_spool_folder(local_, run_.spool_folder);
       run_.spool_folder.clear();
+      if (moves()) remove_local_folder(local_);
+      run_.local_folder.clear();
     }
     run_.state = "recovered";
     DCMT_RETURN_IF_ERROR(save_run(folder_, run_));
@@ -81,7 +90,26 @@ class Recovery {
   }
 
  private:
-  [[nodiscard]] std::string trace_path(const std::string& name) const { return folder_ + "/" + name; }
+  [[nodiscard]] bool moves() const { return local_ != folder_; }
+  [[nodiscard]] std::string trace_path(const std::string& name) const { return local_ + "/" + name; }
+
+  /// What the recorder could not move, or had only begun to.
+  void move_traces() {
+    std::error_code error;
+    if (!run_.traces.empty() && !fs::exists(local_, error)) {
+      notes_.push_back(fmt::format("{}: its traces were in {}, which is not there any more", folder_, local_));
+    }
+    for (auto& [spool, name] : run_.traces) {
+      remove_partial_copies(folder_, name);
+      if (!fs::exists(trace_path(name), error)) continue;
+      const Expected<std::string> moved = move_trace(trace_path(name), folder_);
+      if (moved.ok()) {
+        name = fs::path(*moved).filename().string();
+      } else {
+        put_off(moved.error().message);
+      }
+    }
+  }
 
   /// The run must be finished by a later report, for example because the disk is full.
   void put_off(const std::string& why) {
@@ -142,7 +170,8 @@ class Recovery {
       DCMT_ASSIGN_OR_RETURN(const spool::SpoolReader peek, spool::SpoolReader::open(spool, spool::Purpose::kInspect));
       name = unused_trace_name(peek.facts().rank, peek.facts().pid, [&](const std::string& each) {
         std::error_code error;
-        return fs::exists(fs::symlink_status(trace_path(each), error));
+        return fs::exists(fs::symlink_status(trace_path(each), error)) ||
+               fs::exists(fs::symlink_status(folder_ + "/" + each, error));
       });
       DCMT_RETURN_IF_ERROR(save_run(folder_, run_));  // a later report continues with this name
     }
@@ -168,8 +197,9 @@ class Recovery {
     return {};
   }
 
-  std::string folder_;
+  const std::string folder_;
   RunState run_;
+  const std::string local_;  ///< has the traces and spools; often the same folder
   const TraceCheck& check_;
   std::vector<std::string> spools_, notes_;
   bool keeps_spools_ = false, put_off_ = false;

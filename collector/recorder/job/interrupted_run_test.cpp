@@ -82,6 +82,20 @@ class InterruptedRunTest : public ::testing::Test {
     spool.publish(0, stream.records[0]);
   }
 
+  /// Makes a local folder with a spool of process 5, and the trace that a killed recorder had begun.
+  void begin_locally() {
+    std::string local = folder_ + "/dc-memtrace-XXXXXX";
+    run_.local_folder = mkdtemp(local.data());
+    run_.host = this_host();
+    fs::remove(run_.spool_folder);
+    std::string spools = run_.local_folder + "/.spool-XXXXXX";
+    run_.spool_folder = mkdtemp(spools.data());
+    leave_spool(5, 1);
+    EXPECT_TRUE(ProcessRecorder::start(spool_path("5-a.spool"), local_trace(), {{"program"}, {}}).ok());
+    run_.traces = {{"5-a", "pid5.dcmt"}};
+  }
+  [[nodiscard]] std::string local_trace() const { return run_.local_folder + "/pid5.dcmt"; }
+
   std::string folder_;
   RunState run_;
   std::vector<std::string> notes_, checked_;
@@ -250,6 +264,75 @@ TEST_F(InterruptedRunTest, TracesWhoseSpoolsAreGoneAreFinished) {
   std::ifstream file(trace, std::ios::binary);
   const std::string bytes{std::istreambuf_iterator<char>(file), {}};
   EXPECT_NE(bytes.find("recovered"), std::string::npos);
+}
+
+TEST_F(InterruptedRunTest, ALocalTraceIsFinishedAndMoved) {
+  begin_locally();
+  std::ofstream(folder_ + "/.pid5.dcmt-Ab3dEf") << "part of a copy";
+  EXPECT_TRUE(save_run(folder_, run_).ok());
+  EXPECT_EQ(local_traces(folder_).here, std::vector<std::string>{local_trace()});
+  ASSERT_TRUE(finish_again().ok());
+  EXPECT_EQ(notes_, std::vector<std::string>{});
+  EXPECT_EQ(answer(folder_ + "/pid5.dcmt", "SELECT value FROM meta WHERE key = 'state'"), "recovered");
+  EXPECT_FALSE(fs::exists(run_.local_folder));
+  EXPECT_FALSE(fs::exists(folder_ + "/.pid5.dcmt-Ab3dEf"));
+  EXPECT_EQ(load_run(folder_)->local_folder, "");
+  EXPECT_EQ(state(), "recovered");
+  EXPECT_TRUE(local_traces(folder_).here.empty());
+}
+
+TEST_F(InterruptedRunTest, AFinishedTraceThatWasNotMovedStaysAsItIs) {
+  begin_locally();
+  ASSERT_TRUE((*ProcessRecorder::resume(spool_path("5-a.spool"), local_trace(), {{"program"}, {}}))
+                  ->finish("exit 0", "finished")
+                  .ok());
+  fs::remove_all(run_.spool_folder);
+  run_.spool_folder.clear();
+  ASSERT_TRUE(finish().ok());
+  EXPECT_EQ(answer(folder_ + "/pid5.dcmt", "SELECT value FROM meta WHERE key = 'state'"), "finished");
+  EXPECT_FALSE(fs::exists(run_.local_folder));
+}
+
+TEST_F(InterruptedRunTest, ALocalFolderThatNoRunMakesIsNotTouched) {
+  begin_locally();
+  const std::string other = folder_ + "/other";
+  fs::rename(run_.local_folder, other);
+  for (const std::string& named : {other, std::string("/"), std::string("dc-memtrace-abcdef"), other + "/../other"}) {
+    run_.local_folder = named;
+    run_.spool_folder.clear();
+    expect_refused();
+    EXPECT_TRUE(local_traces(folder_).here.empty());
+  }
+  EXPECT_TRUE(fs::exists(other + "/pid5.dcmt"));
+}
+
+TEST_F(InterruptedRunTest, ALocalTraceIsNoLink) {
+  begin_locally();
+  const std::string path = victim() + "/operators";
+  fs::remove(local_trace());
+  fs::create_symlink(path, local_trace());
+  expect_refused();
+  EXPECT_TRUE(fs::exists(path));
+}
+
+TEST_F(InterruptedRunTest, ALocalFolderThatIsGoneIsNamed) {
+  begin_locally();
+  fs::remove_all(run_.local_folder);
+  ASSERT_TRUE(finish().ok());
+  ASSERT_EQ(notes_.size(), 1U);
+  EXPECT_NE(notes_[0].find(run_.local_folder + ", which is not there any more"), std::string::npos);
+  EXPECT_EQ(state(), "recovered");
+}
+
+TEST_F(InterruptedRunTest, TracesOfAnotherMachineAreNamed) {
+  begin_locally();
+  run_.host = "node7";
+  run_.boot = "another";
+  ASSERT_TRUE(finish().ok());
+  EXPECT_EQ(state(), "recording");
+  const LocalTraces local = local_traces(folder_);
+  EXPECT_TRUE(local.here.empty());
+  EXPECT_EQ(local.notes, std::vector<std::string>{"pid5.dcmt is still on node7: " + local_trace()});
 }
 
 }  // namespace

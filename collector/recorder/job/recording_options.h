@@ -14,6 +14,7 @@ namespace dcmt::recorder {
 
 struct RecordingOptions {
   std::string folder = "dc-memtrace-out";  ///< folder of the traces
+  std::string scratch;                     ///< write traces below this folder first; empty: only where that is needed
   Detail detail = Detail::kLifetimes;
   std::vector<std::string> operator_tables;  ///< the user's tables, in order; the shipped one comes after them
   std::string shipped_operators;             ///< path of the shipped table

@@ -24,6 +24,7 @@
 #include "collector/recorder/assemble/unmatched_rows.h"
 #include "collector/recorder/console/status_line.h"
 #include "collector/recorder/job/child_process.h"
+#include "collector/recorder/job/local_folder.h"
 #include "collector/recorder/job/preload.h"
 #include "collector/recorder/job/run_claim.h"
 #include "collector/recorder/job/run_folder.h"
@@ -68,9 +69,10 @@ void follow(JobState& job, StatusLine& line) {
   }
 }
 
-RunState state_at_start(const RunOptions& options, const std::string& spool_folder) {
+RunState state_at_start(const RunOptions& options, const TraceFolders& folders, const std::string& spool_folder) {
   RunState state;
   state.spool_folder = spool_folder;
+  if (folders.moves()) state.local_folder = folders.local;
   state.recorder_pid = getpid();
   state.recorder_start = process_start(getpid());
   state.host = this_host();
@@ -142,22 +144,26 @@ Expected<RunResult> run(const RunOptions& options) {
   if (const int code = check_executable(options.command.front()); code != 0) {
     return RunResult{code, {}, {not_started_line(options.command.front(), code)}};
   }
-  DCMT_RETURN_IF_ERROR(check_can_hold_traces(options.folder));
+  DCMT_ASSIGN_OR_RETURN(const TraceFolders folders, prepare_folders(options.folder, options.scratch));
   const std::uint32_t chunks = options.spool_mib * 16;
-  DCMT_ASSIGN_OR_RETURN(std::string spool_folder, make_spool_folder(options.folder, 2 * spool::file_bytes(chunks)));
+  DCMT_ASSIGN_OR_RETURN(std::string spool_folder, make_spool_folder(folders.local, 2 * spool::file_bytes(chunks)));
+  const auto remove_folders = [&] {
+    remove_spool_folder(folders.local, spool_folder);
+    if (folders.moves()) remove_local_folder(folders.local);
+  };
   const std::string operators_file = spool_folder + "/operators";
   std::ofstream operators_out(operators_file);
   operators_out << operators.agent;
   operators_out.close();
   if (!operators_out) {
-    remove_spool_folder(options.folder, spool_folder);
+    remove_folders();
     return Error{ErrorCode::kIo, operators_file + ": cannot be written: " + std::strerror(errno)};
   }
 
   const Launch launch = launch_of_environment();
-  RunState state = state_at_start(options, spool_folder);
+  RunState state = state_at_start(options, folders, spool_folder);
   if (const Status claimed = claim_run_folder(options.folder, options.replace, launch, state); !claimed.ok()) {
-    remove_spool_folder(options.folder, spool_folder);
+    remove_folders();
     return claimed.error();
   }
 
@@ -172,7 +178,7 @@ Expected<RunResult> run(const RunOptions& options) {
   DCMT_ASSIGN_OR_RETURN(pid_t pid, start_child(options.command, variables, signals));
 
   StatusLine line(!options.quiet);
-  Session session(options.folder, spool_folder, options.retention, operators.origins,
+  Session session(folders, spool_folder, options.retention, operators.origins,
                   options.owners ? options.layouts : scan::LayoutFolders(), launch, state);
   JobState job{pid, std::nullopt};
   try {
@@ -200,11 +206,15 @@ Expected<RunResult> run(const RunOptions& options) {
   const Expected<std::vector<std::string>> unmatched = unmatched_rows(operators.rows, result.traces);
   if (unmatched.ok()) result.notes.insert(result.notes.end(), unmatched->begin(), unmatched->end());
   if (!session.unfinished()) {
-    remove_spool_folder(options.folder, spool_folder);
-    state.state = "finished";
+    remove_spool_folder(folders.local, spool_folder);
     state.spool_folder.clear();
-  } else {
+  }
+  if (session.unfinished() || session.unmoved()) {
     state.recorder_pid = 0;
+  } else {
+    state.state = "finished";
+    state.local_folder.clear();
+    if (folders.moves()) remove_local_folder(folders.local);
   }
   if (result.traces.empty() && result.notes.empty()) {
     result.notes.emplace_back("no process that was followed made a tensor: nothing was recorded");

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "collector/recorder/job/folder_lock.h"
+#include "collector/recorder/job/move_trace.h"
 #include "collector/recorder/job/process_recorder.h"
 #include "collector/recorder/target/process_table.h"
 #include "trace/spool/spool_reader.h"
@@ -42,21 +43,27 @@ std::optional<std::int64_t> living_process(const RunState& run) {
 
 /// Removes the files of a run. run.json is the last one, so that an interrupted removal can be repeated.
 Status remove_run(const std::string& folder, const RunState& run) {
+  const bool has_local = !run.local_folder.empty() && run.host == this_host();
+  if (has_local) DCMT_RETURN_IF_ERROR(check_local_folder(run.local_folder));
   if (!run.spool_folder.empty()) {
-    DCMT_RETURN_IF_ERROR(check_spool_folder(folder, run.spool_folder));
-    remove_spool_folder(folder, run.spool_folder);
+    DCMT_RETURN_IF_ERROR(check_spool_folder(folder_of_traces(folder, run), run.spool_folder));
+    remove_spool_folder(folder_of_traces(folder, run), run.spool_folder);
   }
   std::vector<std::string> files;
   for (const auto& [spool, name] : run.traces) {
-    for (const char* suffix : kTraceFiles) files.push_back(name + suffix);
+    for (const char* suffix : kTraceFiles) {
+      files.push_back(folder + "/" + name + suffix);
+      if (has_local) files.push_back(run.local_folder + "/" + name + suffix);
+    }
+    remove_partial_copies(folder, name);
   }
-  files.push_back(run.file);
-  for (const std::string& name : files) {
-    const std::string path = folder + "/" + name;
+  files.push_back(folder + "/" + run.file);
+  for (const std::string& path : files) {
     if (unlink(path.c_str()) != 0 && errno != ENOENT) {
       return {ErrorCode::kIo, path + ": cannot be removed: " + std::strerror(errno)};
     }
   }
+  if (has_local) remove_local_folder(run.local_folder);
   return {};
 }
 
@@ -103,9 +110,10 @@ Status make_folder(const std::string& folder) {
 
 }  // namespace
 
-Status check_can_hold_traces(const std::string& folder) {
+Expected<TraceFolders> prepare_folders(const std::string& folder, const std::string& scratch) {
   DCMT_RETURN_IF_ERROR(make_folder(folder));
-  const std::string path = fmt::format("{}/.probe-{}-{}", folder, getpid(), process_start(getpid()));
+  DCMT_ASSIGN_OR_RETURN(TraceFolders folders, trace_folders(folder, scratch));
+  const std::string path = fmt::format("{}/.probe-{}-{}", folders.local, getpid(), process_start(getpid()));
   std::error_code error;
   Status status;
   {
@@ -113,10 +121,11 @@ Status check_can_hold_traces(const std::string& folder) {
     status = probe.status();
   }
   for (const char* suffix : {"", "-wal", "-shm"}) fs::remove(path + suffix, error);
-  if (status.ok()) return {};
-  return {ErrorCode::kIo, status.error().message +
-                              " Traces cannot be written there (no room, or a file system without locks, "
-                              "as some network ones): choose a local folder with -o."};
+  if (status.ok()) return folders;
+  if (folders.moves()) remove_local_folder(folders.local);
+  return Error{ErrorCode::kIo, status.error().message +
+                                   " Traces cannot be written there (no room, or a file system without locks, as some "
+                                   "network ones): write them to a local folder first, with --scratch."};
 }
 
 Status claim_run_folder(const std::string& folder, bool replace, const Launch& launch, RunState& run) {

@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "collector/recorder/job/local_folder.h"
 #include "collector/recorder/job/run_folder.h"
 #include "collector/recorder/target/launch.h"
 #include "trace/base/status.h"
@@ -17,7 +18,8 @@ namespace dcmt::recorder {
 /// message says by which run. kIo if it cannot be written to.
 Status claim_run_folder(const std::string& folder, bool replace, const Launch& launch, RunState& run);
 
+/// Makes the output folder if necessary, and a local one if traces cannot be written to it at once (trace_folders()).
 /// kIo with one line if the folder cannot be made, or if no trace can be made in it: the job would run in vain.
-Status check_can_hold_traces(const std::string& folder);
+Expected<TraceFolders> prepare_folders(const std::string& folder, const std::string& scratch);
 
 }  // namespace dcmt::recorder

@@ -2,6 +2,7 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -17,8 +18,11 @@
 #include <nlohmann/json.hpp>
 #include <string_view>
 
+#include "collector/recorder/job/local_folder.h"
+#include "collector/recorder/job/private_folder.h"
 #include "collector/recorder/target/process_table.h"
 #include "trace/base/read_file.h"
+#include "trace/base/rename_new.h"
 
 namespace dcmt::recorder {
 namespace fs = std::filesystem;
@@ -27,13 +31,6 @@ namespace {
 constexpr char kShared[] = "/dev/shm";
 constexpr std::string_view kSharedName = "dc-memtrace-";
 constexpr std::string_view kLocalName = ".spool-";
-
-/// True if mkdtemp() can have made the name from `<prefix>XXXXXX`.
-bool is_made_from(std::string_view name, std::string_view prefix) {
-  if (!name.starts_with(prefix) || name.size() != prefix.size() + 6) return false;
-  return std::all_of(name.begin() + static_cast<std::ptrdiff_t>(prefix.size()), name.end(),
-                     [](unsigned char c) { return std::isalnum(c) != 0; });
-}
 
 bool is_spool_folder_name(const std::string& run_folder, const std::string& spool_folder) {
   const fs::path path(spool_folder);
@@ -67,17 +64,6 @@ Error not_a_spool_folder(const std::string& run_folder, const std::string& why) 
   return {ErrorCode::kBadInput, run_folder + "/run.json: " + why + "; nothing of it is touched"};
 }
 
-/// Opens a private folder of this user. Returns a descriptor, or -1 with errno (EPERM: not private, or another owner).
-int open_private(const std::string& path) {
-  const int fd = open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-  struct stat status {};
-  if (fd < 0) return -1;
-  if (fstat(fd, &status) == 0 && status.st_uid == geteuid() && (status.st_mode & 0777) == 0700) return fd;
-  close(fd);
-  errno = EPERM;
-  return -1;
-}
-
 std::string text_of(const RunState& run) {
   nlohmann::ordered_json json;
   json["state"] = run.state;
@@ -91,6 +77,7 @@ std::string text_of(const RunState& run) {
   if (!run.job.empty()) json["job"] = run.job;
   if (!run.restart.empty()) json["restart"] = run.restart;
   json["spool_folder"] = run.spool_folder;
+  if (!run.local_folder.empty()) json["local_folder"] = run.local_folder;
   json["traces"] = nlohmann::ordered_json::object();
   for (const auto& [spool, name] : run.traces) json["traces"][spool] = name;
   json["notes"] = run.notes;
@@ -109,16 +96,6 @@ Expected<std::string> write_hidden(const std::string& folder, const RunState& ru
   if (fd >= 0) unlink(path.c_str());
   return Error{ErrorCode::kIo,
                folder + "/" + run.file + ": cannot be written: " + std::strerror(written ? errno : why)};
-}
-
-/// Returns 0, EEXIST if the new name exists, or another error.
-int rename_to_new(const std::string& from, const std::string& to) {
-  if (renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), RENAME_NOREPLACE) == 0) return 0;
-  if (errno != EINVAL && errno != ENOSYS) return errno;
-  // Network file systems do not support that, but they support link().
-  if (link(from.c_str(), to.c_str()) != 0) return errno;
-  unlink(from.c_str());
-  return 0;
 }
 }  // namespace
 
@@ -167,6 +144,7 @@ Expected<RunState> load_run(const std::string& folder, const std::string& run_fi
     run.recorder_pid = json.at("recorder_pid").get<std::int64_t>();
     run.recorder_start = json.at("recorder_start").get<std::uint64_t>();
     run.spool_folder = json.at("spool_folder").get<std::string>();
+    run.local_folder = json.value("local_folder", "");
     run.host = json.value("host", "");
     run.boot = json.value("boot", "");
     run.launch = json.value("launch", "");
@@ -182,6 +160,31 @@ Expected<RunState> load_run(const std::string& folder, const std::string& run_fi
   } catch (const std::exception&) {
     return bad;
   }
+}
+
+std::string folder_of_traces(const std::string& folder, const RunState& run) {
+  return run.local_folder.empty() ? folder : run.local_folder;
+}
+
+LocalTraces local_traces(const std::string& folder) {
+  LocalTraces found;
+  std::error_code error;
+  for (const std::string& file : run_files(folder)) {
+    const Expected<RunState> run = load_run(folder, file);
+    if (!run.ok() || run->local_folder.empty()) continue;
+    const bool here = run->host == this_host();
+    if (here && !check_local_folder(run->local_folder).ok()) continue;
+    for (const auto& [spool, name] : run->traces) {
+      if (fs::exists(folder + "/" + name, error)) continue;
+      const std::string path = run->local_folder + "/" + name;
+      if (!here) {
+        found.notes.push_back(fmt::format("{} is still on {}: {}", name, run->host, path));
+      } else if (fs::exists(path, error)) {
+        found.here.push_back(path);
+      }
+    }
+  }
+  return found;
 }
 
 std::string this_host() {

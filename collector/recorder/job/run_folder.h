@@ -14,6 +14,7 @@ namespace dcmt::recorder {
 struct RunState {
   std::string file = "run.json";  ///< its name in the folder; not stored in the file
   std::string spool_folder;       ///< empty: none, for an attached process
+  std::string local_folder;       ///< where traces are before they are moved to the run's folder; empty: there
   std::int64_t recorder_pid = 0;
   std::uint64_t recorder_start = 0;  ///< start of that process in clock ticks: its pid can be reused later
   std::string host;                  ///< the machine, and its boot
@@ -38,6 +39,16 @@ Status save_run(const std::string& folder, const RunState& run);
 /// kBadInput if save_run() cannot have written the file: it may come from anywhere, and files that it names are
 /// written.
 Expected<RunState> load_run(const std::string& folder, const std::string& file = "run.json");
+
+/// The folder that has the traces of the run until they are finished.
+std::string folder_of_traces(const std::string& folder, const RunState& run);
+
+/// Traces of the folder's runs that lie in a local folder.
+struct LocalTraces {
+  std::vector<std::string> here;   ///< those of this machine, by path
+  std::vector<std::string> notes;  ///< a line for each trace that is on another machine
+};
+LocalTraces local_traces(const std::string& folder);
 
 /// True if the run's recorder is alive, or runs on another machine, where that cannot be checked.
 bool is_recording(const RunState& run);

@@ -42,15 +42,16 @@ bool has_content(const std::string& trace) {
 
 }  // namespace
 
-Session::Session(std::string folder, std::string spool_folder, const RetentionOptions& retention, std::string origins,
+Session::Session(TraceFolders folders, std::string spool_folder, const RetentionOptions& retention, std::string origins,
                  scan::LayoutFolders layouts, const Launch& launch, RunState& run)
-    : folder_(std::move(folder)),
+    : folders_(std::move(folders)),
       spool_folder_(std::move(spool_folder)),
       retention_(retention),
       origins_(std::move(origins)),
       layouts_(std::move(layouts)),
       launch_(launch),
       run_(run),
+      mover_(folders_.output),
       unseen_(spool_folder_) {}
 
 std::size_t Session::poll(const JobState& job) {
@@ -81,6 +82,7 @@ std::size_t Session::poll(const JobState& job) {
     }
     ++it;
   }
+  note_moved(mover_.collect());
   return drained;
 }
 
@@ -90,6 +92,7 @@ void Session::abandon_rest() {
     finish(path, *live.recorder, "still running");
   }
   live_.clear();
+  note_moved(mover_.wait());
 }
 
 std::vector<std::string> Session::notes() const {
@@ -97,7 +100,7 @@ std::vector<std::string> Session::notes() const {
   for (std::string& each : unseen_.notes()) notes.push_back(std::move(each));
   if (out_of_memory_ > told_) {
     notes.push_back(fmt::format("{} out-of-memory errors in all; each is in: dc-memtrace report {}", out_of_memory_,
-                                shell_word(folder_)));
+                                shell_word(folders_.output)));
   }
   return notes;
 }
@@ -180,14 +183,14 @@ void Session::open(const std::string& path, const spool::ProcessFacts& facts, co
 /// recorders may use names in the same folder.
 Expected<std::unique_ptr<ProcessRecorder>> Session::start_recorder(const std::string& path, const RunFacts& run,
                                                                    std::uint32_t pid) {
-  const FolderLock lock(folder_);
+  const FolderLock lock(folders_.output);
   const std::string name = unused_trace_name(run.rank, pid, [&](const std::string& each) {
     std::error_code error;
-    return names_.contains(each) || fs::exists(fs::symlink_status(folder_ + "/" + each, error));
+    return names_.contains(each) || fs::exists(fs::symlink_status(folders_.output + "/" + each, error));
   });
   run_.traces[spool_stem(path)] = name;
-  if (const Status saved = save_run(folder_, run_); !saved.ok()) notes_.push_back(saved.error().message);
-  auto process = ProcessRecorder::start(path, folder_ + "/" + name, run, retention_);
+  if (const Status saved = save_run(folders_.output, run_); !saved.ok()) notes_.push_back(saved.error().message);
+  auto process = ProcessRecorder::start(path, folders_.local + "/" + name, run, retention_);
   if (process.ok()) {
     names_.insert(name);
   } else {
@@ -247,8 +250,26 @@ void Session::finish(const std::string& spool_path, ProcessRecorder& process, co
     fs::remove(process.trace_path(), error);
     run_.traces.erase(spool_stem(spool_path));
     names_.erase(fs::path(process.trace_path()).filename().string());
+  } else if (folders_.moves()) {
+    mover_.add(spool_stem(spool_path), process.trace_path());
   } else {
     finished_.push_back(process.trace_path());
+  }
+}
+
+void Session::note_moved(std::vector<MovedTrace> moved) {
+  for (const MovedTrace& trace : moved) {
+    if (trace.to.ok()) {
+      const std::string name = fs::path(*trace.to).filename().string();
+      // Another recorder has used the name meanwhile.
+      if (std::exchange(run_.traces[trace.key], name) != name) (void)save_run(folders_.output, run_);
+      names_.insert(name);
+      finished_.push_back(*trace.to);
+    } else {
+      notes_.push_back(trace.to.error().message);
+      finished_.push_back(trace.from);
+      unmoved_ = true;
+    }
   }
 }
 
@@ -259,7 +280,7 @@ void Session::tell_out_of_memory(ProcessRecorder& process) {
     if (told_ == kMostTold) return;
     ++told_;
     const std::int32_t rank = process.spool().facts().rank;
-    const std::string lines = "\n" + oom_lines(facts, rank >= 0 ? fmt::format(", rank {}", rank) : "", folder_);
+    const std::string lines = "\n" + oom_lines(facts, rank >= 0 ? fmt::format(", rank {}", rank) : "", folders_.output);
     [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, lines.data(), lines.size());
   }
 }

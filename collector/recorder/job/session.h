@@ -12,9 +12,11 @@
 #include <string>
 #include <vector>
 
+#include "collector/recorder/job/local_folder.h"
 #include "collector/recorder/job/process_recorder.h"
 #include "collector/recorder/job/run_folder.h"
 #include "collector/recorder/job/spool_keeper.h"
+#include "collector/recorder/job/trace_mover.h"
 #include "collector/recorder/job/unseen_processes.h"
 #include "collector/recorder/keep/retention_policy.h"
 #include "collector/recorder/target/launch.h"
@@ -32,16 +34,18 @@ struct JobState {
 class Session {
  public:
   /// @param layouts  folders of torch's layouts; empty: owners of storages are not searched
-  Session(std::string folder, std::string spool_folder, const RetentionOptions& retention, std::string origins,
+  Session(TraceFolders folders, std::string spool_folder, const RetentionOptions& retention, std::string origins,
           scan::LayoutFolders layouts, const Launch& launch, RunState& run);
 
   /// Drains the spools. Returns the number of records.
   std::size_t poll(const JobState& job);
-  /// Ends the recording of processes that are still alive.
+  /// Ends the recording of processes that are still alive, and waits until all traces are where they belong.
   void abandon_rest();
 
   [[nodiscard]] bool idle() const { return live_.empty(); }
   [[nodiscard]] bool unfinished() const { return unfinished_; }
+  /// A finished trace could not be moved to the output folder. A later report tries again.
+  [[nodiscard]] bool unmoved() const { return unmoved_; }
   /// One line each: what was not recorded and why.
   [[nodiscard]] std::vector<std::string> notes() const;
   [[nodiscard]] const std::vector<std::string>& finished() const { return finished_; }
@@ -61,10 +65,11 @@ class Session {
   [[nodiscard]] static std::string exit_of(const Live& live, const JobState& job);
   [[nodiscard]] static bool has_ended(const Live& live, const JobState& job);
   void finish(const std::string& spool_path, ProcessRecorder& process, const std::string& exit);
+  void note_moved(std::vector<MovedTrace> moved);
   void tell_out_of_memory(ProcessRecorder& process);
   void give_up(const std::string& spool_path, const ProcessRecorder& process, const Error& error);
 
-  std::string folder_;
+  const TraceFolders folders_;
   std::string spool_folder_;
   RetentionOptions retention_;
   const std::string origins_;
@@ -72,6 +77,7 @@ class Session {
   const Launch launch_;
   RunState& run_;
   SpoolKeeper keeper_;
+  TraceMover mover_;
   std::map<std::string, Live> live_;
   std::set<pid_t> seen_pids_;  ///< processes that have a spool or have reported why not
   UnseenProcesses unseen_;
@@ -81,7 +87,7 @@ class Session {
   std::set<std::string> names_;
   std::vector<std::string> finished_;
   std::vector<std::string> notes_;
-  bool unfinished_ = false;
+  bool unfinished_ = false, unmoved_ = false;
   std::int64_t told_ = 0;           ///< out-of-memory errors that were reported
   std::int64_t out_of_memory_ = 0;  ///< such errors of processes that are over
 };
