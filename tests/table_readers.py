@@ -34,7 +34,7 @@ READERS = {
     "pyarrow": ("pyarrow", "import pyarrow.dataset", "eval(line).to_table().to_pylist()"),
     "Ray Data": (
         "ray.data",
-        "import ray\nray.init(num_cpus=1, include_dashboard=False, logging_level='ERROR', log_to_driver=False)",
+        "import ray\nray.init('local', num_cpus=1, include_dashboard=False, logging_level='ERROR', log_to_driver=False)",
         "eval(line).take_all()",
     ),
     "Spark": (
