@@ -15,7 +15,7 @@ import pytest
 import recorded
 from proc import until
 
-# Trains until a file tells it to end.
+# Trains until the file that its argument names is there.
 PROGRAM = """
 import os, pathlib, sys, time, torch
 end = pathlib.Path(sys.argv[1])

@@ -186,6 +186,10 @@ bool is_single_file(const std::string& path) {
   return versions[0] != 2 && versions[1] != 2;
 }
 
+void remove_trace(const std::string& path) {
+  for (const char* part : {"", "-wal", "-shm"}) ::unlink((path + part).c_str());
+}
+
 Status merge_log(const std::string& path) {
   DCMT_ASSIGN_OR_RETURN(Database database, Database::open(path, OpenMode::kReadWrite));
   DCMT_RETURN_IF_ERROR(database.execute("PRAGMA wal_checkpoint(TRUNCATE); PRAGMA journal_mode=DELETE"));

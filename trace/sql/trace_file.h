@@ -32,6 +32,9 @@ Status finish_trace(Database& database);
 /// False if there is a log beside the trace, or a reader that had it open has kept it in the mode that needs one.
 bool is_single_file(const std::string& path);
 
+/// Removes the trace and its log, if they are there.
+void remove_trace(const std::string& path);
+
 /// Merges the log into the trace. Nobody else may have the file open.
 Status merge_log(const std::string& path);
 

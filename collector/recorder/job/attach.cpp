@@ -308,7 +308,7 @@ Expected<AttachResult> attach(const AttachOptions& options) {
   if (const Status begun = recording.begin(signals, operators, state); !begun.ok()) {
     recording.abandon();
     for (const auto& [source, trace] : state.traces) {
-      for (const char* part : {"", "-wal", "-shm"}) unlink((folders.local + "/" + trace + part).c_str());
+      remove_trace(folders.local + "/" + trace);
     }
     if (folders.moves()) remove_local_folder(folders.local);
     unlink((options.folder + "/" + state.file).c_str());  // nothing was recorded

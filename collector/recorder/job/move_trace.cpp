@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cctype>
 #include <cerrno>
 #include <cstring>
@@ -25,7 +24,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::size_t kAtOnce = 1 << 20;
-constexpr std::array kParts = {"", "-wal", "-shm"};
 
 /// Errors are those of errno; 0: success.
 int write_all(int to, const char* bytes, std::size_t size) {
@@ -75,7 +73,8 @@ Expected<std::string> merged_copy(const std::string& trace) {
   Status merged;
   if (error == 0) merged = merge_log(copy);
   if (error == 0 && merged.ok()) return copy;
-  for (const std::string& path : {log, copy, copy + "-wal", copy + "-shm"}) unlink(path.c_str());
+  unlink(log.c_str());
+  remove_trace(copy);
   if (error == 0) return merged.error();
   return Error{ErrorCode::kIo, fmt::format("{}: cannot be copied: {}", trace, std::strerror(error))};
 }
@@ -118,7 +117,7 @@ Expected<std::string> move_trace(const std::string& trace, const std::string& fo
   if (const Descriptor opened(open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)); opened.get() >= 0) {
     (void)fsync(opened.get());  // the name is stored, too; not every file system can do that for a folder
   }
-  for (const char* part : kParts) unlink((trace + part).c_str());
+  remove_trace(trace);
   return folder + "/" + name;
 }
 

@@ -117,9 +117,7 @@ Expected<std::unique_ptr<ProcessRecorder>> ProcessRecorder::open(spool::SpoolRea
   if (resume) {
     DCMT_ASSIGN_OR_RETURN(const bool begun, has_begun(trace_path));
     // Its recorder was killed after it made the file and before it wrote whose trace it is.
-    for (const char* suffix : {"", "-wal", "-shm"}) {
-      if (!begun) std::filesystem::remove(trace_path + suffix);
-    }
+    if (!begun) remove_trace(trace_path);
     resume = begun;
   }
   DCMT_ASSIGN_OR_RETURN(Database database, resume ? reopen_trace(trace_path) : create_trace(trace_path));

@@ -114,13 +114,12 @@ Expected<TraceFolders> prepare_folders(const std::string& folder, const std::str
   DCMT_RETURN_IF_ERROR(make_folder(folder));
   DCMT_ASSIGN_OR_RETURN(TraceFolders folders, trace_folders(folder, scratch));
   const std::string path = fmt::format("{}/.probe-{}-{}", folders.local, getpid(), process_start(getpid()));
-  std::error_code error;
   Status status;
   {
     const Expected<Database> probe = create_trace(path);
     status = probe.status();
   }
-  for (const char* suffix : {"", "-wal", "-shm"}) fs::remove(path + suffix, error);
+  remove_trace(path);
   if (status.ok()) return folders;
   if (folders.moves()) remove_local_folder(folders.local);
   return Error{ErrorCode::kIo, status.error().message +
