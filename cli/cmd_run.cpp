@@ -43,7 +43,7 @@ constexpr char kFooter[] =
     "126 if it cannot be executed, 127 if it was not found.";
 
 /// Removes a whole number from the front of `text`; false if there is none.
-bool take_number(std::string_view& text, std::int64_t& number) {
+bool consume_number(std::string_view& text, std::int64_t& number) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   if (error != std::errc()) return false;
   text.remove_prefix(static_cast<std::size_t>(end - text.data()));
@@ -56,11 +56,11 @@ std::string parse_steps(const std::string& list, std::vector<recorder::StepRange
   for (std::string item; std::getline(items, item, ',');) {
     recorder::StepRange range;
     std::string_view rest = item;
-    bool right = take_number(rest, range.first);
+    bool right = consume_number(rest, range.first);
     range.last = range.first;
     if (right && rest.starts_with(':')) {
       rest.remove_prefix(1);
-      right = take_number(rest, range.last);
+      right = consume_number(rest, range.last);
     }
     if (!right || !rest.empty() || range.first < 0 || range.last < range.first) {
       return "'" + item + "' is neither a step nor a range of steps like 3:6";

@@ -97,7 +97,7 @@ bool ProcessDiagnosis::can_attach() const {
 ProcessDiagnosis diagnose_process(pid_t pid) {
   ProcessDiagnosis diagnosis;
   diagnosis.pid = pid;
-  const Expected<recorder::TargetProcess> target = recorder::look_at(pid);
+  const Expected<recorder::TargetProcess> target = recorder::inspect_process(pid);
   if (!target.ok()) {
     diagnosis.checks.push_back(
         {"process", false, true, target.error().message, "name one that runs: dc-memtrace status"});

@@ -280,7 +280,7 @@ TEST(ReportText, HowLongWasHeldIsSaidOfWhatWentOnly) {
   EXPECT_NE(text.find("1 not freed to the end of the trace"), std::string::npos) << text;
 }
 
-TEST(ReportText, APeakThatIsDeadCanBeNoHigherThanAnotherMoment) {
+TEST(ReportText, APeakThatIsDeadCanBeNoHigherThanAnotherPoint) {
   TestTrace trace;
   const TestTrace::Handle weight = trace.allocate(kBytes);
   trace.gather(1, weight);

@@ -59,20 +59,20 @@ std::string legend(const gui::scene::Document& document) {
 std::string timeline_svg(gui::load::DeviceTimeline& timeline) {
   using namespace gui::scene;
   const View view(timeline.recording(), better_axis(timeline.recording()));
-  Look look;
-  look.width = kWidth;
-  look.height = 420;
-  look.text_height = kTextSize + 4;
-  look.text_width = [](std::string_view text) { return Svg::text_width(text, kTextSize); };
+  Appearance appearance;
+  appearance.width = kWidth;
+  appearance.height = 420;
+  appearance.text_height = kTextSize + 4;
+  appearance.text_width = [](std::string_view text) { return Svg::text_width(text, kTextSize); };
   Painter painter;
   // The height must fit all bands, and the curve gets a share of it, so the height is found iteratively.
   for (int i = 0; i < 4; ++i) {
-    Svg measured(look.width, look.height, kTextSize, "t");
-    const int needed = painter.draw(timeline.document(), view, look, measured).content + painter.bands_top();
-    look.height = std::clamp(needed, 300, 900);
+    Svg measured(appearance.width, appearance.height, kTextSize, "t");
+    const int needed = painter.draw(timeline.document(), view, appearance, measured).content + painter.bands_top();
+    appearance.height = std::clamp(needed, 300, 900);
   }
-  Svg svg(look.width, look.height, kTextSize, "t");
-  painter.draw(timeline.document(), view, look, svg);
+  Svg svg(appearance.width, appearance.height, kTextSize, "t");
+  painter.draw(timeline.document(), view, appearance, svg);
   return svg.element("what was allocated over time, and the lifetimes of the findings");
 }
 

@@ -68,7 +68,7 @@ JsonDocument::JsonDocument(std::string_view command) { begin_document(writer_, c
 
 std::string JsonDocument::finish() {
   writer_.end('}');
-  return writer_.take() + "\n";
+  return writer_.extract() + "\n";
 }
 
 TracesDocument::TracesDocument(std::string_view command, std::ostream& out) : out_(out), writer_(out) {
@@ -80,7 +80,7 @@ TracesDocument::TracesDocument(std::string_view command, std::ostream& out) : ou
 void TracesDocument::finish() {
   writer_.end(']');
   writer_.end('}');
-  out_ << writer_.take() << "\n";
+  out_ << writer_.extract() << "\n";
 }
 
 }  // namespace dcmt::cli

@@ -90,7 +90,7 @@ class JsonWriter {
   }
 
   /// The document; with a stream, the part that has not been written yet.
-  [[nodiscard]] std::string take() { return std::move(text_); }
+  [[nodiscard]] std::string extract() { return std::move(text_); }
 
  private:
   void null();
@@ -112,7 +112,7 @@ template <class Value>
 [[nodiscard]] std::string json_of(const Value& value) {
   JsonWriter writer;
   writer.value(value);
-  return writer.take();
+  return writer.extract();
 }
 
 /// Writes one value with the version before its fields.
@@ -124,7 +124,7 @@ template <Described Value>
   writer.value(kJsonVersion);
   writer.fields(value);
   writer.end('}');
-  return writer.take();
+  return writer.extract();
 }
 
 /// The document of a command: {"version", "command"} and the fields that the command adds.

@@ -89,15 +89,16 @@ std::string lint_text(const Linted& linted, const Style& style) {
     }
   }
   const std::int64_t names = linted.names();
-  const std::string looked = counted(static_cast<std::int64_t>(files.size()), "generated file");
+  const std::string checked = counted(static_cast<std::int64_t>(files.size()), "generated file");
   if (storages == 0) {
     // A trace without generated code gets no line about generated code.
-    return operators + (files.empty() && !operators.empty() ? "" : fmt::format("No finding in {}.\n", looked)) + errors;
+    return operators + (files.empty() && !operators.empty() ? "" : fmt::format("No finding in {}.\n", checked)) +
+           errors;
   }
   return operators +
          style.bold(fmt::format("{} never deleted, though what {} is dead: {} in {}.",
                                 names == 1 ? "1 name is" : grouped(names) + " names are",
-                                names == 1 ? "it names" : "they name", counted(storages, "storage"), looked)) +
+                                names == 1 ? "it names" : "they name", counted(storages, "storage"), checked)) +
          "\n" + body + errors;
 }
 

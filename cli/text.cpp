@@ -147,18 +147,18 @@ std::string ranges(std::vector<std::int64_t> numbers) {
   std::sort(numbers.begin(), numbers.end());
   numbers.erase(std::unique(numbers.begin(), numbers.end()), numbers.end());
   std::vector<std::string> parts;
-  std::size_t told = 0;  // numbers in all parts except the last one that a long list shows
+  std::size_t listed = 0;  // numbers in all parts except the last one that a long list shows
   for (std::size_t i = 0; i < numbers.size();) {
     std::size_t j = i;
     while (j + 1 < numbers.size() && numbers[j + 1] == numbers[j] + 1) ++j;
     if (j == i + 1) j = i;  // two consecutive numbers are no range
     parts.push_back(std::to_string(numbers[i]) + (j > i ? " to " + std::to_string(numbers[j]) : ""));
     i = j + 1;
-    if (parts.size() < kMost) told = i;
+    if (parts.size() < kMost) listed = i;
   }
   if (parts.size() <= kMost) return fmt::format("{}", fmt::join(parts, ", "));
   parts.resize(kMost - 1);
-  return fmt::format("{} and {} more up to {}", fmt::join(parts, ", "), numbers.size() - told, numbers.back());
+  return fmt::format("{} and {} more up to {}", fmt::join(parts, ", "), numbers.size() - listed, numbers.back());
 }
 
 std::string joined(const std::vector<std::string>& parts, std::string_view separator) {

@@ -23,7 +23,7 @@ class Counter final : public profiler::ProfilerStateBase {
   }
   profiler::ActiveProfilerType profilerType() override { return profiler::ActiveProfilerType::NONE; }
 
-  Allocated take() {
+  Allocated read() {
     const Allocated seen = allocated_;
     allocated_.most = allocated_.now;
     return seen;
@@ -48,6 +48,6 @@ void count_allocations(bool on) {
   }
 }
 
-Allocated take_allocated() { return t_counter != nullptr ? t_counter->take() : Allocated{}; }
+Allocated read_allocated() { return t_counter != nullptr ? t_counter->read() : Allocated{}; }
 
 }  // namespace dcmt::zero3

@@ -14,6 +14,6 @@ struct Allocated {
 };
 
 /// Returns zeros if the calling thread does not count.
-Allocated take_allocated();
+Allocated read_allocated();
 
 }  // namespace dcmt::zero3

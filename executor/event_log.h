@@ -41,7 +41,7 @@ class EventLog {
     watched_.clear();
   }
 
-  std::vector<Event> take() { return std::exchange(events_, {}); }
+  std::vector<Event> drain() { return std::exchange(events_, {}); }
 
  private:
   struct Watched {

@@ -20,7 +20,7 @@ class GatheredBytes {
   }
 
   /// The highest sum since the last call.
-  std::int64_t take_most() { return std::exchange(most_, now()); }
+  std::int64_t read_most() { return std::exchange(most_, now()); }
 
  private:
   /// The sum only rises in add(), so freed storages can be dropped here.

@@ -237,7 +237,7 @@ at::Tensor gather_across(const at::Tensor& tensor) {
 }
 
 /// Frees a parameter's bytes and keeps its shape, which tracers of the program need. Reading it raises an error.
-void take_bytes(const at::Tensor& parameter, std::int64_t id) {
+void free_bytes(const at::Tensor& parameter, std::int64_t id) {
   const at::Tensor hollow = at::empty({0}, parameter.options());
   hollow.storage().unsafeGetStorageImpl()->release_data_and_set_meta_custom_data_ptr_error_msg_(
       "dcmt_z3: parameter " + std::to_string(id) + " is in shards, and was not gathered here");
@@ -278,18 +278,18 @@ std::int64_t reloaded_count(std::int64_t graph) {
   return static_cast<std::int64_t>(op.executor().reloaded_count());
 }
 
-std::vector<std::int64_t> take_events() {
+std::vector<std::int64_t> drain_events() {
   std::vector<std::int64_t> numbers;
-  for (const Event& event : Entered({"take_events"}).rank.log().take()) {
+  for (const Event& event : Entered({"drain_events"}).rank.log().drain()) {
     numbers.insert(numbers.end(), {static_cast<std::int64_t>(event.kind), event.graph, event.id, event.value});
   }
   return numbers;
 }
 
-std::int64_t take_most_gathered() { return Entered({"take_most_gathered"}).rank.gathered().take_most(); }
+std::int64_t read_most_gathered() { return Entered({"read_most_gathered"}).rank.gathered().read_most(); }
 
-std::vector<std::int64_t> take_allocated_bytes() {
-  const Allocated seen = take_allocated();
+std::vector<std::int64_t> read_allocated_bytes() {
+  const Allocated seen = read_allocated();
   return {seen.now, seen.most};
 }
 
@@ -349,17 +349,17 @@ TORCH_LIBRARY(dcmt_z3, m) {
   m.def("rank() -> int", rank);
   m.def("world_size() -> int", world_size);
   m.def("gather_across(Tensor t) -> Tensor", gather_across);
-  m.def("take_bytes(Tensor parameter, int id) -> ()", take_bytes);
+  m.def("free_bytes(Tensor parameter, int id) -> ()", free_bytes);
   m.def("gathered_buffers(int id, int? graph=None) -> Tensor[]", gathered_buffers);
   m.def("is_valid(int id) -> bool", is_valid);
   m.def("accumulates(int id) -> bool", accumulates);
   m.def("traffic() -> int[]", traffic);
   m.def("bucket(ScalarType dtype) -> int[]", bucket);
   m.def("reloaded_count(int graph_id) -> int", reloaded_count);
-  m.def("take_events() -> int[]", take_events);
-  m.def("take_most_gathered() -> int", take_most_gathered);
+  m.def("drain_events() -> int[]", drain_events);
+  m.def("read_most_gathered() -> int", read_most_gathered);
   m.def("count_allocations(bool on) -> ()", count_allocations);
-  m.def("take_allocated() -> int[]", take_allocated_bytes);
+  m.def("read_allocated() -> int[]", read_allocated_bytes);
   m.def("set_switch(str name, bool on) -> ()", set_switch_by_name);
   m.def("switch_is_on(str name) -> bool", switch_is_on);
   m.def("switches_on() -> str[]", switches_on);

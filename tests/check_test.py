@@ -34,14 +34,14 @@ def training(path, forward=FORWARD, *, steps=6, lost=0, arguments="", torch="2.1
         length = None if death is None else death - birth
         trace.lifetime("block", birth, length, address=64 * birth, bytes=size, stack=stack(line))
 
-    block(trace.moment(), None, 5, MIB)
+    block(trace.next_seq(), None, 5, MIB)
     for step in range(steps):
-        begin = trace.moment()
-        births = [(trace.moment(), line, size) for line, size in sorted(forward)]
-        trace.mark(begin, end := trace.moment(), "phase", name=trace.string("forward"))
+        begin = trace.next_seq()
+        births = [(trace.next_seq(), line, size) for line, size in sorted(forward)]
+        trace.mark(begin, end := trace.next_seq(), "phase", name=trace.string("forward"))
         for birth, line, size in births:
-            block(birth, trace.moment(), line, size)
-        trace.mark(trace.moment(), trace.seq, "step", value=step)
+            block(birth, trace.next_seq(), line, size)
+        trace.mark(trace.next_seq(), trace.seq, "step", value=step)
         assert end < trace.seq
     if lost:
         trace.insert("loss", id=1, reason="no_room", count=lost, from_seq=1, to_seq=1, ns=1)

@@ -27,7 +27,7 @@ def notes(folder, conf: str) -> list[str]:
     ]
 
 
-def test_one_that_tells_nothing_is_named_once(tmp_path):
+def test_one_that_reports_nothing_is_named_once(tmp_path):
     (note,) = notes(tmp_path / "run", "backend:cudaMallocAsync")
     assert "'cudaMallocAsync' is not supported" in note
     assert note in recorded.tool("report", tmp_path / "run").stdout

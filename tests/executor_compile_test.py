@@ -173,7 +173,7 @@ def test_what_is_outside_of_the_graphs_is_gathered_too_and_all_of_it_released(ki
         assert gathered(model) == []
         with torch.no_grad():
             assert_close(model(x), reference(x))
-        assert gathered(model) == [] and world.take_events() == []
+        assert gathered(model) == [] and world.drain_events() == []
 
     world.run_ranks(2, test)
 
@@ -292,7 +292,7 @@ def run_inductor(*switches: str) -> dict:
         result, seen["codes"] = run_and_get_code(step)
         pairs = [(result, wanted), *zip((one.grad.view(8, 8) for one in model.shards()), gradients, strict=True)]
         seen["right"] = all(torch.allclose(one, other, rtol=1e-4, atol=1e-4) for one, other in pairs)
-        seen["events"] = {(event.kind, event.id) for event in world.take_events()}
+        seen["events"] = {(event.kind, event.id) for event in world.drain_events()}
         assert gathered(model) == []
 
     with switched(*switches):
@@ -330,7 +330,7 @@ def test_inductor_reuses_what_undeclared_aliases_say_is_dead():
 
 
 @recorded.for_soak
-def test_dc_memtrace_names_the_line_of_the_generated_code_and_foretells_the_peak_of_the_fix(tmp_path):
+def test_dc_memtrace_names_the_line_of_the_generated_code_and_predicts_the_peak_of_the_fix(tmp_path):
     peaks = {}
     for folder, switches in (("defect", ["release_clears_tensor_only"]), ("fixed", [])):
         program = recorded.PROGRAMS / "compiled_step.py"

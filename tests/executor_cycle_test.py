@@ -121,7 +121,7 @@ def test_i8_i9_i10_i14_the_last_release_gives_the_bytes_back_and_the_next_cycle_
             rank.release(0, uses)
             assert ops.gathered_buffers(0) == [] and not ops.is_valid(0)
             assert [nbytes(alias) for alias in aliases] == [0, 0, 0, 0]
-        assert world.take_events() == []
+        assert world.drain_events() == []
 
     run(size, test)
 
@@ -156,7 +156,7 @@ def test_i11_with_the_switch_a_kept_alias_keeps_all_bytes(size):
         assert registered.numel() == 0 and nbytes(registered) == 0
         assert nbytes(kept) == padded(25, size) * 4 and not alive()
         assert ops.gathered_buffers(0) == ops.gathered_buffers(1) == []
-        assert world.take_events() == [
+        assert world.drain_events() == [
             world.Event(world.EventKind.RESIDUAL, rank.graph, 0, padded(25, size) * 4)
         ]  # fmt: skip
 
@@ -203,7 +203,7 @@ def test_i15_the_first_count_of_a_cycle_wins_and_another_is_reported():
         assert nbytes(weight) > 0
         rank.release(0, 3)
         assert nbytes(weight) == 0
-        assert world.take_events() == [world.Event(world.EventKind.MISMATCH, rank.graph, 0, 3)]
+        assert world.drain_events() == [world.Event(world.EventKind.MISMATCH, rank.graph, 0, 3)]
 
     run(2, test)
 
@@ -376,7 +376,7 @@ def test_k9_k10_another_dtype_gets_a_buffer_of_its_own_which_the_release_reaches
     run(2, test)
 
 
-def test_k7_k9_a_prefetch_takes_the_dtype_that_the_gather_will_ask_for():
+def test_k7_k9_a_prefetch_uses_the_dtype_that_the_gather_will_ask_for():
     def test(rank: Rank):
         rank.add(0, numbered((25,)))
         rank.graph_of(0)
@@ -417,13 +417,13 @@ def test_k16_a_lost_release_is_forgotten_at_the_next_pass_and_reported():
             rank.gather(0)
             rank.release(0, 3)  # an error ends the pass: two more never come
             begin_pass()
-            assert world.take_events() == [world.Event(world.EventKind.LOST, rank.graph, 0, 2)]
+            assert world.drain_events() == [world.Event(world.EventKind.LOST, rank.graph, 0, 2)]
             weight = rank.gather(0)
             rank.release(0, 2)
             assert nbytes(weight) > 0
             rank.release(0, 2)
             assert nbytes(weight) == 0
-        assert world.take_events() == []
+        assert world.drain_events() == []
 
     run(2, test)
 

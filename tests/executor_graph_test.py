@@ -53,7 +53,7 @@ def test_graphs_equal_units_and_persistence_changes_no_number():
         assert_equal(sharded(2, steps=4, compiled=True), units)
 
 
-def test_buffers_are_reused_where_schemas_tell_the_truth():
+def test_buffers_are_reused_where_schemas_are_right():
     units = sharded(2, steps=4)
     assert_equal(sharded(2, steps=4, compiled=True, reuse_buffers=True), units)
     with switched("undeclared_alias"):

@@ -268,7 +268,7 @@ def test_k20_the_threshold_of_free_tensors_is_in_bytes():
     run(1, test, free_threshold_bytes=400)
 
 
-def test_dtypes_that_no_collective_takes_are_refused_at_registration():
+def test_dtypes_that_no_collective_supports_are_refused_at_registration():
     def test(rank: Rank):
         with pytest.raises(RuntimeError, match=r"register_param \(parameter 3\): a shard of ComplexFloat"):
             ops.register_param(3, [4], torch.zeros(2, dtype=torch.complex64))
@@ -278,7 +278,7 @@ def test_dtypes_that_no_collective_takes_are_refused_at_registration():
     run(2, test)
 
 
-def test_a_graph_belongs_to_one_rank_and_knows_its_parameters():
+def test_a_graph_belongs_to_one_rank_and_has_its_parameters():
     def test(rank: Rank):
         rank.add(0, numbered((5,)))
         rank.add(1, numbered((5,)))
@@ -313,7 +313,7 @@ def test_a_rank_that_fails_does_not_leave_the_others_waiting(size):
     assert all("gather_across: rank" in text and "has left the world" in text for text in errors.values())
 
 
-def test_ranks_that_do_different_things_are_told_so_and_can_go_on():
+def test_ranks_that_do_different_things_get_an_error_and_can_go_on():
     def test(rank: Rank):
         rank.add(0, numbered((5,)))
         rank.add(1, numbered((9,)))

@@ -11,7 +11,7 @@ import nccl_ranks
 import pytest
 import recorded
 import torch
-from nccl_ranks import fail_next, take_calls
+from nccl_ranks import drain_calls, fail_next
 from zero3_ranks import Rank, numbered, ops, run
 
 ENVIRONMENT = {**os.environ, "PYTHONPATH": f"{recorded.ROOT}/executor/python:{recorded.ROOT}/tests"}
@@ -21,7 +21,7 @@ ENVIRONMENT = {**os.environ, "PYTHONPATH": f"{recorded.ROOT}/executor/python:{re
 def ranks_over_nccl(monkeypatch):
     monkeypatch.setattr(ops, "init_simulated", nccl_ranks.init)
     for rank in range(8):
-        take_calls(rank)  # of other tests
+        drain_calls(rank)  # of other tests
 
 
 @pytest.fixture
@@ -33,7 +33,7 @@ def alone():
         rank.add(0, numbered((5,)))
         rank.add(1, numbered((3,)))
         rank.graph_of(0, 1)
-        take_calls()
+        drain_calls()
         yield rank
     finally:
         ops.cleanup()
@@ -54,40 +54,40 @@ def test_gathers_and_reductions_come_in_closed_groups(size):
         for id, elements in enumerate((5, 0, 9)):
             rank.add(id, numbered((elements,)))
         rank.graph_of(0, 1, 2)
-        registered = [call for call in take_calls(rank.rank) if call != "id"]
+        registered = [call for call in drain_calls(rank.rank) if call != "id"]
         assert registered == [f"init {size}", *["start", "gather 5 int64", "end"] * 3]
         small, large = (-(-elements // size) for elements in (5, 9))
 
         rank.gather(0)
-        assert take_calls(rank.rank) == ["start", f"gather {small} float32", "end"]
+        assert drain_calls(rank.rank) == ["start", f"gather {small} float32", "end"]
         rank.gather(2, torch.bfloat16)
-        assert take_calls(rank.rank) == ["start", f"gather {large} bfloat16", "end"]
+        assert drain_calls(rank.rank) == ["start", f"gather {large} bfloat16", "end"]
         rank.release(0)
         rank.release(2)
-        assert take_calls(rank.rank) == []
+        assert drain_calls(rank.rank) == []
         ops.prefetch_params_fused(rank.graph, [], [0, 1, 2])
-        assert take_calls(rank.rank) == ["start", f"gather {small} float32", f"gather {large} float32", "end"]
+        assert drain_calls(rank.rank) == ["start", f"gather {small} float32", f"gather {large} float32", "end"]
 
         ops.start_backward(True)
         for id, elements in enumerate((5, 0, 9)):
             rank.reduce(id, torch.ones(elements))
         rank.end_backward()
         # Divided before, hence a sum.
-        assert take_calls(rank.rank) == ["start", f"reduce {small} float32 sum", f"reduce {large} float32 sum", "end"]
+        assert drain_calls(rank.rank) == ["start", f"reduce {small} float32 sum", f"reduce {large} float32 sum", "end"]
 
     run(size, test)
-    assert [take_calls(rank) for rank in range(size)] == [["destroy"]] * size
+    assert [drain_calls(rank) for rank in range(size)] == [["destroy"]] * size
 
 
 def test_without_pre_division_the_mean_is_asked_for():
     def test(rank: Rank):
         rank.add(0, numbered((4,)))
         rank.graph_of(0)
-        take_calls(rank.rank)
+        drain_calls(rank.rank)
         ops.start_backward(True)
         rank.reduce(0, torch.full((4,), float(rank.rank)))
         rank.end_backward()
-        assert take_calls(rank.rank) == ["start", "reduce 2 float32 mean", "end"]
+        assert drain_calls(rank.rank) == ["start", "reduce 2 float32 mean", "end"]
         assert rank.gradients[0].tolist() == [0.5, 0.5]
 
     run(2, test, pre_divides=False)
@@ -128,7 +128,7 @@ def test_where_there_is_no_symmetric_memory_init_says_so(alone):
     ops.cleanup()
     message = failure(lambda: ops.init_nccl(ops.nccl_unique_id(), 0, 1, "cpu", 64, symmetric_group="nobody"))
     assert "init_nccl: the communicator has ended: symmetric memory: " in message
-    assert take_calls()[-1] == "abort"
+    assert drain_calls()[-1] == "abort"
 
 
 def run_with_windows(size: int, test, monkeypatch) -> None:
@@ -157,7 +157,7 @@ def test_gathers_through_windows_have_the_same_values_and_reductions_go_over_ncc
         rank.reduce(0, torch.full((5,), float(rank.rank)))
         rank.end_backward()
         assert torch.equal(rank.gradients[0], rank.shard_of(torch.full((5,), (size - 1) / 2)).clamp(min=0))
-        calls = [call for call in take_calls(rank.rank) if call != "id"]
+        calls = [call for call in drain_calls(rank.rank) if call != "id"]
         assert calls == [f"init {size}", "start", f"reduce {-(-5 // size)} float32 sum", "end"]
 
     run_with_windows(size, test, monkeypatch)
@@ -176,31 +176,31 @@ def test_after_an_error_of_arguments_the_group_is_closed_and_the_next_gather_wor
     both = ["gather 5 float32", "gather 3 float32"]
     # A group that was not opened is not closed; what comes after an error is not launched.
     asked = {"ncclGroupStart": [], "ncclAllGather": [*both[:1], "end"], "ncclGroupEnd": [*both, "end"]}[function]
-    assert take_calls() == ["start", *asked]
+    assert drain_calls() == ["start", *asked]
     assert not ops.is_valid(0) and not ops.is_valid(1) and ops.gathered_buffers(0) == []
     assert torch.equal(alone.gather(0), numbered((5,)))
-    assert take_calls() == ["start", "gather 5 float32", "end"]
+    assert drain_calls() == ["start", "gather 5 float32", "end"]
 
 
 @pytest.mark.parametrize("result", [nccl_ranks.SYSTEM_ERROR, nccl_ranks.INTERNAL_ERROR])
 @pytest.mark.parametrize("function", ["ncclGroupStart", "ncclReduceScatter", "ncclGroupEnd"])
 def test_any_other_error_ends_the_communicator_and_collectives_say_so(alone, function, result):
     alone.gather(1)
-    take_calls()
+    drain_calls()
     ops.start_backward(True)
     alone.reduce(0, torch.ones(5))
     fail_next(function, result)
     message = failure(alone.end_backward)
     assert f"end_backward (graph {alone.graph}): NCCL: " in message
-    calls = take_calls()
+    calls = drain_calls()
     assert calls[0] == "start" and calls[-1] == "abort" and ("end" in calls) == (function != "ncclGroupStart")
     text = "the communicator has ended: NCCL: "
     assert text in failure(lambda: alone.gather(0)) and text in failure(lambda: ops.gather_across(torch.ones(1)))
     alone.release(1)  # needs no communication
-    assert take_calls() == []
+    assert drain_calls() == []
 
     ops.cleanup()
-    assert take_calls() == [], "an aborted communicator is gone"
+    assert drain_calls() == [], "an aborted communicator is gone"
     ops.init_nccl(ops.nccl_unique_id(), 0, 1, "cpu", bucket_elements=64)
     again = Rank(0)
     again.add(0, numbered((5,)))
@@ -208,7 +208,7 @@ def test_any_other_error_ends_the_communicator_and_collectives_say_so(alone, fun
     assert torch.equal(again.gather(0), numbered((5,)))
 
 
-def test_a_rank_whose_communicator_ends_takes_those_of_the_others_along():
+def test_a_rank_whose_communicator_ends_ends_those_of_the_others():
     messages = {}
 
     def test(rank: Rank):
@@ -222,14 +222,14 @@ def test_a_rank_whose_communicator_ends_takes_those_of_the_others_along():
     for first, second in messages.values():
         assert "NCCL: internal error" in first and "the communicator has ended" in second
     for rank in range(3):
-        calls = take_calls(rank)
+        calls = drain_calls(rank)
         assert calls[-2:] == ["end", "abort"] and calls.count("start") == calls.count("end")
 
 
 @pytest.mark.parametrize("function", ["ncclGetUniqueId", "ncclCommInitRank"])
 def test_an_error_before_there_is_a_communicator_names_the_function(function):
     unique_id = ops.nccl_unique_id()
-    take_calls()
+    drain_calls()
     fail_next(function, nccl_ranks.SYSTEM_ERROR)
 
     def join():
@@ -239,10 +239,10 @@ def test_an_error_before_there_is_a_communicator_names_the_function(function):
     assert f"{function}: system error" in failure(join)
     with pytest.raises(RuntimeError, match="this thread is no rank"):
         ops.rank()
-    take_calls()
+    drain_calls()
     join()
     ops.cleanup()
-    assert take_calls() == ["id", "init 1", "destroy"]
+    assert drain_calls() == ["id", "init 1", "destroy"]
 
 
 def test_what_is_wrong_with_a_call_is_said_before_nccl_is_asked(alone):
@@ -253,11 +253,11 @@ def test_what_is_wrong_with_a_call_is_said_before_nccl_is_asked(alone):
     )
     assert "a tensor is on meta, not on cpu" in failure(lambda: ops.gather_across(torch.ones(1, device="meta")))
     ops.cleanup()
-    take_calls()
+    drain_calls()
     assert "128 bytes, on the CPU" in failure(lambda: ops.init_nccl(unique_id[1:], 0, 1, "cpu", 64))
     assert "rank 2 is not one of 2" in failure(lambda: ops.init_nccl(unique_id, 2, 2, "cpu", 64))
     assert "a rank has a GPU of its own, whose number is needed" in failure(lambda: ops.init_nccl(unique_id, 0, 1, "cuda", 64))
-    assert take_calls() == []
+    assert drain_calls() == []
 
 
 @pytest.mark.parametrize("library", ["/nowhere/libnccl.so.2", "libm.so.6"])

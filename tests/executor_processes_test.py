@@ -33,7 +33,7 @@ def test_symmetric_memory_is_for_processes_on_gpus():
     assert "--symmetric needs --processes and --device cuda" in done.stderr
 
 
-# A unit's last weight has no name left at the next operator, but gloo's thread may still hold the buffer for a moment.
+# A unit's last weight has no name left at the next operator, but gloo's thread may still hold the buffer briefly.
 LAST_OF_A_UNIT = (1, 13, 17)
 
 

@@ -85,7 +85,7 @@ def test_with_the_defect_exactly_the_residual_releases_are_listed(tmp_path, rank
 
 
 @pytest.mark.parametrize("ranks", recorded.some([3, 1], 2))
-def test_without_the_defect_nothing_is_listed_and_all_was_looked_at(tmp_path, ranks):
+def test_without_the_defect_nothing_is_listed_and_all_was_inspected(tmp_path, ranks):
     result = train(tmp_path / "out", "--ranks", ranks)
     assert result["events"] == [] and residual_in_trace(trace_in(tmp_path / "out")) == []
     assert findings(tmp_path / "out") == []

@@ -160,7 +160,7 @@ def test_a_skipped_unit_is_released_without_a_backward_too():
         units.start_backward(True)
         loss.backward()
         units.end_backward()
-        assert gathered() == 0 and world.take_events() == []
+        assert gathered() == 0 and world.drain_events() == []
 
     world.run_ranks(2, test)
 

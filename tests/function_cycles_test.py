@@ -142,7 +142,7 @@ p.gather(2); torch.ones(2)
     assert [(f["rule"], [i["key"]["key"] for i in f["items"]]) for f in trace["findings"]] == [("never_released", [2])]
 
 
-def test_origins_are_told_by_the_innermost_frame_that_is_known(recorded_program):
+def test_origins_are_named_by_the_innermost_frame_that_is_known(recorded_program):
     folder = recorded_program("""
 p = Parameters(3)
 hook(p, 0)

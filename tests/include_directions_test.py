@@ -12,7 +12,7 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 
-ROOMS = ("trace", "analyzer", "convert", "collector", "cli", "gui", "executor", "samples")
+FOLDERS = ("trace", "analyzer", "convert", "collector", "cli", "gui", "executor", "samples")
 
 # The most specific prefix of a file decides. A folder may always include itself, and what is listed.
 ALLOWED = {
@@ -52,7 +52,7 @@ QT_CORE = re.compile(r"^(QtCore/|QAbstract(Item|Table|List)Model|QObject|QString
 WITHOUT_QT = ("trace", "analyzer", "convert", "cli", "collector", "gui/scene", "gui/load", "gui/bench")
 
 # Front ends compute nothing: these files may use the report model, but not the data that it was made of.
-FACE = re.compile(r"^cli/(\w+_text|\w+_tables|json_writer|story_program)\.(h|cpp)$")
+FRONT_END = re.compile(r"^cli/(\w+_text|\w+_tables|json_writer|story_program)\.(h|cpp)$")
 SHOWN = ("analyzer/model", "analyzer/ranks", "analyzer/replay", "analyzer/generated/linted.h", "analyzer/compare/difference.h",
          "analyzer/gate/verdict.h",
          "trace/base", "cli")
@@ -82,16 +82,16 @@ def violations_in(root: pathlib.Path, path: str) -> list[str]:
         return []
     found = []
     for quote, included in INCLUDE.findall(text):
-        if any(below(path, room) for room in WITHOUT_TORCH) and FOREIGN.match(included):
+        if any(below(path, folder) for folder in WITHOUT_TORCH) and FOREIGN.match(included):
             found.append(f"{path}: includes {included}, but {rule} builds without torch, CUDA and Python")
-        elif QT.match(included) and (any(below(path, room) for room in WITHOUT_QT) or
+        elif QT.match(included) and (any(below(path, folder) for folder in WITHOUT_QT) or
                                      (below(path, "gui/models") and not QT_CORE.match(included))):
             found.append(f"{path}: includes {included}, but {rule} knows " +
                          ("no window" if below(path, "gui/models") else "no Qt"))
-        elif FACE.match(path) and any(below(included, room) for room in ROOMS) and (
+        elif FRONT_END.match(path) and any(below(included, folder) for folder in FOLDERS) and (
                 included in NOT_SHOWN or not any(below(included, shown) for shown in SHOWN)):
             found.append(f"{path}: includes {included}, but a face may see the report model only")
-        elif any(below(included, room) for room in ROOMS):
+        elif any(below(included, folder) for folder in FOLDERS):
             if not any(below(included, allowed) for allowed in (rule, *ALLOWED[rule])):
                 others = ", ".join(ALLOWED[rule]) or "itself"
                 found.append(f"{path}: includes {included}, but {rule} may include {others} only")
@@ -102,8 +102,8 @@ def violations_in(root: pathlib.Path, path: str) -> list[str]:
 
 def violations_under(root: pathlib.Path) -> list[str]:
     found = []
-    for room in ROOMS:
-        for file in sorted((root / room).rglob("*")):
+    for folder in FOLDERS:
+        for file in sorted((root / folder).rglob("*")):
             if file.suffix in (".h", ".hpp", ".c", ".cpp", ".cu", ".in") and file.is_file():
                 found += violations_in(root, file.relative_to(root).as_posix())
     return found
@@ -135,18 +135,18 @@ def circle_in(graph: dict[str, set[str]]) -> list[str]:
 def circles_under(root: pathlib.Path) -> list[list[str]]:
     """Circles of includes between files, and between the sub-folders of each folder that has some."""
     files: dict[str, set[str]] = {}
-    for room in ROOMS:
-        for file in sorted((root / room).rglob("*")):
+    for folder in FOLDERS:
+        for file in sorted((root / folder).rglob("*")):
             if file.suffix in (".h", ".cpp") and not file.stem.endswith("_test") and "testing" not in file.parts:
                 text = file.read_text(encoding="utf-8", errors="replace")
                 files[file.relative_to(root).as_posix()] = {included for _, included in INCLUDE.findall(text)}
     graphs = [files]
-    for room in WITH_SUB_FOLDERS:
+    for folder in WITH_SUB_FOLDERS:
         folders: dict[str, set[str]] = {}
         for path, included in files.items():
-            if below(path, room):
+            if below(path, folder):
                 own = path.rsplit("/", 1)[0]
-                others = {name.rsplit("/", 1)[0] for name in included if below(name, room)}
+                others = {name.rsplit("/", 1)[0] for name in included if below(name, folder)}
                 folders.setdefault(own, set()).update(others - {own})
         graphs.append(folders)
     return [circle for circle in map(circle_in, graphs) if circle]

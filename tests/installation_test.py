@@ -110,7 +110,7 @@ def test_a_program_finds_the_header_of_marks(installed, tmp_path):
     assert subprocess.run([build / "user"], capture_output=True, text=True).stdout == "alone\n"
 
 
-def test_manual_and_completion_know_the_commands(installed):
+def test_manual_and_completion_have_the_commands(installed):
     share = installed.root / "share"
     page = (share / "man/man1/dc-memtrace-doctor.1").read_text()
     assert "\\-\\-prepare" in page and "Build what recording needs" in page

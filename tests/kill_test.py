@@ -58,11 +58,11 @@ def check_complete(trace: pathlib.Path) -> None:
 
 
 @pytest.mark.parametrize("attempt", range(RUNS))
-def test_killed_at_a_random_moment(tmp_path, attempt):
-    moment = random.Random(attempt).uniform(0.0, 1.5)
+def test_killed_at_a_random_point(tmp_path, attempt):
+    delay = random.Random(attempt).uniform(0.0, 1.5)
     with start(tmp_path / "out", "--detail", "full") as run:
         job = job_of(run)
-        time.sleep(moment)
+        time.sleep(delay)
         os.kill(job, signal.SIGKILL)
         assert run.wait(60) == 128 + signal.SIGKILL
     (trace,) = recorded.traces(tmp_path / "out")
@@ -72,7 +72,7 @@ def test_killed_at_a_random_moment(tmp_path, attempt):
 
 
 class Counted:
-    """A C++ program with four threads. It counts its storages in a file that outlives it, until it is told to end."""
+    """A C++ program with four threads. It counts its storages in a file that outlives it, until it is asked to end."""
 
     THREADS = 4
     started: list[Counted] = []
@@ -244,7 +244,7 @@ def ends_of_orphans() -> dict[int, int]:
 
 
 @pytest.mark.parametrize("attempt", range(RECORDER_RUNS))
-def test_the_recorder_is_killed_at_a_random_moment(tmp_path, attempt, orphans):
+def test_the_recorder_is_killed_at_a_random_point(tmp_path, attempt, orphans):
     """The job runs to its end, and everything that it counted is in the trace that report finishes."""
     program = Counted(tmp_path, "--spool-mib", "256")  # enough for everything that comes without a recorder
     if attempt % 2 == 0:

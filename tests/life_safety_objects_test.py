@@ -33,7 +33,7 @@ def test_everything_bound_at_once(tmp_path):
 
 
 def test_runpath_and_next_symbol_are_the_callers(tmp_path):
-    seen = unharmed(tmp_path / "out", LIFE, "look_around", FOLDER / "liblife_origin.so")
+    seen = unharmed(tmp_path / "out", LIFE, "find_both", FOLDER / "liblife_origin.so")
     assert seen.stdout == "find_beside: apart\nfind_next: none\n"
 
 
@@ -94,25 +94,25 @@ def test_other_allocators(tmp_path, allocator, case):
     assert life_safety.blocks(the_trace(tmp_path / "out")) > 0
 
 
-LOOKS = """
+SEARCHES = """
 import ctypes, torch
-looks = ctypes.CDLL(None).life_looks
+searches = ctypes.CDLL(None).life_searches
 def work():
     for _ in range(100):
         torch.ones(1 << 16).view(-1) + 1
 work()
-before = looks()
+before = searches()
 work()
-print(before > 0, looks() - before)
+print(before > 0, searches() - before)
 """
 
 
 @pytest.mark.parametrize("detail", ["lifetimes", "full"])
-def test_objects_are_looked_at_when_one_was_loaded_only(tmp_path, detail):
+def test_objects_are_inspected_when_one_was_loaded_only(tmp_path, detail):
     """With torch's CUDA libraries loaded, each of the agent's checks for them caused the next check."""
     seen = life_safety.watched(
-        recorded.TOOL, "run", "-o", tmp_path / "out", "--detail", detail, "--", sys.executable, "-c", LOOKS,
-        env=recorded.environment(LD_PRELOAD=str(FOLDER / "liblife_looks.so")),
+        recorded.TOOL, "run", "-o", tmp_path / "out", "--detail", detail, "--", sys.executable, "-c", SEARCHES,
+        env=recorded.environment(LD_PRELOAD=str(FOLDER / "liblife_searches.so")),
     )
     assert seen.stdout == "True 0\n"
 

@@ -29,30 +29,30 @@ def one_storage_kept_past_each_release(trace: Trace, cycles: int) -> None:
 def storages_that_never_go(trace: Trace, cycles: int) -> None:
     """Storages that are released and alive to the end of the trace. For each, the operators until then are counted."""
     for key in range(cycles):
-        storage, block, gather, release, _, settled = (trace.moment() for _ in range(6))
+        storage, block, gather, release, _, settled = (trace.next_seq() for _ in range(6))
         trace.lifetime("storage", storage, None, address=storage, bytes=1024, first_seen=0)
         trace.lifetime("block", block, None, address=block, bytes=1024, storage_back=block - storage)
         trace.gather(gather, key, storage)
         trace.release(release, key, storage, settled, 1024)
         for _ in range(20):
-            start = trace.moment()
+            start = trace.next_seq()
             trace.ordinal += 1
             trace.lifetime(
                 "operator", start, 1, name=trace.string("aten::mm"), scope_code=0, ordinal=trace.ordinal
             )
-            trace.moment()
+            trace.next_seq()
 
 
 def one_block_for_the_run(trace: Trace, cycles: int) -> None:
     """A buffer that is never resized: each of its releases is a gap in the life of one block."""
-    storage, block = (trace.moment() for _ in range(2))
+    storage, block = (trace.next_seq() for _ in range(2))
     trace.lifetime("storage", storage, None, address=4096, bytes=1024, first_seen=0)
     trace.lifetime("block", block, None, address=64, bytes=1024, storage_back=block - storage)
     for _ in range(8 * cycles):
-        trace.gather(trace.moment(), 0, storage)
-        release, _, settled = (trace.moment() for _ in range(3))
+        trace.gather(trace.next_seq(), 0, storage)
+        release, _, settled = (trace.next_seq() for _ in range(3))
         trace.release(release, 0, storage, settled, 1024)
-        trace.mark(step := trace.moment(), step, "step", value=step)
+        trace.mark(step := trace.next_seq(), step, "step", value=step)
 
 
 def instructions(tmp_path: pathlib.Path, *arguments: object) -> int:
@@ -101,7 +101,7 @@ def released_under_many_frames(trace: Trace, releases: int, frames: int = 40) ->
         trace.insert("frame", id=frame, line=frame, **names)
         trace.insert("stack", id=frame, parent=frame - 1 or None, frame=frame)
     for number in range(releases):
-        storage, block, gather, release, _, settled, end = (trace.moment() for _ in range(7))
+        storage, block, gather, release, _, settled, end = (trace.next_seq() for _ in range(7))
         trace.lifetime("storage", storage, end - storage, address=storage, bytes=1024, first_seen=0)
         of_storage = {"bytes": 1024, "storage_back": block - storage, "stack": frames, "free_stack": frames}
         trace.lifetime("block", block, end - block, address=block, **of_storage)
@@ -133,7 +133,7 @@ def test_releases_are_printed_with_little_memory(tmp_path, command):
         assert "10,000" in done.stdout
 
 
-def test_a_cycle_takes_little_memory(tmp_path):
+def test_a_cycle_needs_little_memory(tmp_path):
     """A tenth of 1,000 steps of 300 parameters, whose report may take 300 MiB (docs/benchmarks.md)."""
     trace = Trace(tmp_path / "t.dcmt")
     fsdp2(trace, 100, 300)

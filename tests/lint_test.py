@@ -107,7 +107,7 @@ def test_codes_and_texts(compiled, tmp_path):
     assert no_python.returncode == 4 and "--python" in no_python.stderr and no_python.stderr.count("\n") == 1
 
 
-def test_without_the_table_nobody_knows_that_a_wait_returns_its_argument(tmp_path):
+def test_without_the_table_it_is_unknown_that_a_wait_returns_its_argument(tmp_path):
     code = tmp_path / "output_code.py"
     code.write_text(
         "async_compile = AsyncCompile()\n"

@@ -167,7 +167,7 @@ def test_devices_have_peaks_of_their_own(tmp_path):
     assert peaks == {f"cuda:{i}": max(each.requested) for i, each in enumerate(allocators)}
 
 
-def test_the_report_says_what_it_knows_and_what_it_cannot(tmp_path):
+def test_the_report_says_what_is_known_and_what_cannot_be(tmp_path):
     allocator = Allocator(3, waits=0).run(200)
     text = recorded.tool("report", "--bytes", saved(tmp_path / "s.pickle", snapshot(allocator))).stdout
     assert f"{max(allocator.requested):,} B" in text

@@ -1,7 +1,7 @@
 """Ranks of the executor over the tests' own NCCL (`programs/nccl`), a thread each, on the CPU.
 
-`take_over()`, and `pytest -p nccl_ranks ...`, give them to whoever asks for simulated ranks. As a program it trains, with
-the options of dcmt_zero3.train.
+`replace_simulated()`, and `pytest -p nccl_ranks ...`, give them to whoever asks for simulated ranks. As a program it trains,
+with the options of dcmt_zero3.train.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ ops.nccl_unique_id()  # has it loaded, for as long as the process lives
 del os.environ["DCMT_NCCL_LIBRARY"]
 
 _library = ctypes.CDLL(LIBRARY)
-_library.test_take_calls.restype = ctypes.c_char_p
+_library.test_drain_calls.restype = ctypes.c_char_p
 _lock = threading.Lock()
 _ids: dict[int, torch.Tensor] = {}
 
@@ -33,9 +33,9 @@ def fail_next(function: str, result: int, rank: int = 0) -> None:
     _library.test_fail(rank, function.encode(), result)
 
 
-def take_calls(rank: int = 0) -> list[str]:
-    """What this rank called of NCCL since the last time."""
-    return _library.test_take_calls(rank).decode().splitlines()
+def drain_calls(rank: int = 0) -> list[str]:
+    """The calls that this rank has made of NCCL since the last call of this function."""
+    return _library.test_drain_calls(rank).decode().splitlines()
 
 
 def init(world: int, rank: int, size: int, bucket_elements: int, device: str = "cpu", **options) -> None:
@@ -46,18 +46,18 @@ def init(world: int, rank: int, size: int, bucket_elements: int, device: str = "
     ops.init_nccl(_ids[world], rank, size, device, bucket_elements, **options)
 
 
-def take_over() -> None:
+def replace_simulated() -> None:
     ops.init_simulated = init
 
 
 def pytest_configure() -> None:
-    take_over()
+    replace_simulated()
 
 
 def main() -> None:
     from dcmt_zero3 import train
 
-    take_over()
+    replace_simulated()
     make_units = train.make_units
 
     def one_after_the_other(arguments):

@@ -89,9 +89,9 @@ def test_nodes_have_their_names_without_a_callback_for_each(tmp_path):
         (trace,) = recorded.traces(tmp_path / detail)
         found[detail] = allocations_of_nodes(trace)
     # The names of nodes that are defined in Python are not queried, because that needs the GIL.
-    told = [(bytes_, name.replace("DoubledBackward", "torch::autograd::PyNode")) for bytes_, name in found["full"]]
-    assert found["lifetimes"] == told
-    names = {name for _, name in told}
+    expected = [(bytes_, name.replace("DoubledBackward", "torch::autograd::PyNode")) for bytes_, name in found["full"]]
+    assert found["lifetimes"] == expected
+    names = {name for _, name in expected}
     assert {"torch::autograd::PyNode", "torch::autograd::AccumulateGrad", "SinBackward0", "GeluBackward0"} <= names
 
 

@@ -90,7 +90,7 @@ import ctypes, pathlib, sys, torch
 ctypes.CDLL(pathlib.Path(torch.__file__).parent / "lib/libc10.so", ctypes.RTLD_GLOBAL)
 report = ctypes.CDLL(sys.argv[1]).report
 report.argtypes = (ctypes.c_void_p, ctypes.c_long, ctypes.c_ulong)
-torch.ones(3)  # what was loaded is looked through
+torch.ones(3)  # loaded objects are searched
 before = int(sys.argv[2])
 report(1 << 40, 1 << 20, before + (1 << 20))
 report(2 << 40, 1 << 22, before + 5 * (1 << 20))

@@ -119,11 +119,11 @@ def test_who_holds_it_when_memory_runs_out(tmp_path, options, then):
     assert named(report, "residual") == ("release", ["kept"])
     assert named(report, "out_of_memory") == ("out_of_memory", [then])
     # The inspection itself does not hold anything: each error was inspected once, while the failed operator was ending.
-    looks = recorded.query(
+    inspected = recorded.query(
         recorded.traces(tmp_path / "out")[0],
         "SELECT mark.operator IS NOT NULL, count(*) FROM mark WHERE trigger = 'out_of_memory' GROUP BY 1",
     )
-    assert looks == [(1, 2)]
+    assert inspected == [(1, 2)]
     storage = str(report["findings"][0]["items"][0]["storage"])
     story = recorded.tool("show", "storage", tmp_path / "out", storage).stdout
     assert f"main: {then}" in story.split(", as memory ran out")[1]
@@ -149,7 +149,7 @@ def test_a_program_that_goes_on(tmp_path):
 
 
 @pytest.mark.parametrize("after, went_on", [("torch.ones(2)", True), ("del small", False)])
-def test_small_blocks_tell_whether_a_program_goes_on(tmp_path, after, went_on):
+def test_small_blocks_show_whether_a_program_goes_on(tmp_path, after, went_on):
     """Frees can belong to an error on its way out; allocations cannot."""
     program = f"""
 import torch

@@ -58,7 +58,7 @@ def test_a_traceback(tmp_path):
     assert "kept by the traceback of an exception" in text and "KEPT" in text
 
 
-def test_nothing_is_read_while_the_interpreter_is_taken_down(tmp_path):
+def test_nothing_is_read_while_the_interpreter_is_finalized(tmp_path):
     report, (before, _, later) = record(tmp_path / "out", "nothing")
     assert (report["findings"], report["remarks"], before >= 1, later) == ([], [], True, 0)
 

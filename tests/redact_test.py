@@ -191,15 +191,15 @@ def test_gathers_keep_their_origins(tmp_path):
     rows = ("hook\t\ttorch/fsdp/_state.py\tpre_*\t\ncovert stage\tsecret*::gather_*\t\t\t\n"
             "profiling\t\tclandestine/probe.py\t\ttrial\n")  # fmt: skip
     for key, (file, function, name) in enumerate(places):
-        frame = trace.moment()
+        frame = trace.next_seq()
         trace.insert("frame", id=frame, file=trace.string(file), function=trace.string(function), line=7)
         trace.insert("stack", id=frame, frame=frame)
-        trace.lifetime("storage", storage := trace.moment(), None, address=4096 * storage, bytes=1024, first_seen=0)
-        at = trace.moment()
+        trace.lifetime("storage", storage := trace.next_seq(), None, address=4096 * storage, bytes=1024, first_seen=0)
+        at = trace.next_seq()
         trace.mark(at, at, "gather", name=trace.string(name), graph=0, key=key, storage=storage, bytes=1024, stack=frame)
-        release, settled = trace.moment(), trace.moment()
+        release, settled = trace.next_seq(), trace.next_seq()
         trace.release(release, key, storage, settled, 0)
-        trace.moment()
+        trace.next_seq()
     trace.save()
     with sqlite3.connect(tmp_path / "gathers.dcmt") as database:
         database.execute("INSERT OR REPLACE INTO meta VALUES('origins', ?)", [rows])
@@ -220,7 +220,7 @@ def test_every_origin_of_the_shipped_table_stays(tmp_path):
     trace = written_trace.Trace(tmp_path / "gathers.dcmt")
     frames = {f"/packages/{number}.py": origin for number, origin in enumerate(sorted(origins))}
     for file in frames:
-        trace.insert("frame", id=trace.moment(), file=trace.string(file), function=trace.string("f"), line=7)
+        trace.insert("frame", id=trace.next_seq(), file=trace.string(file), function=trace.string("f"), line=7)
     trace.save()
     with sqlite3.connect(tmp_path / "gathers.dcmt") as database:
         rows = "".join(f"{origin}\t\t{file}\t\t\n" for file, origin in frames.items())

@@ -6,7 +6,7 @@ import pytest
 import recorded
 from small_releases import reads, run  # noqa: F401
 
-def test_keys_that_take_turns_on_one_buffer(run):
+def test_keys_that_alternate_on_one_buffer(run):
     trace, _ = run("""
 pool = torch.empty(100_000)
 for key in (1, 2, 1, 2):
@@ -197,7 +197,7 @@ torch.ones(2)
                                  " (SELECT id FROM storage WHERE bytes = 400000)") == [(0,)]  # fmt: skip
 
 
-def test_more_releases_in_a_row_than_are_looked_at_again_are_said_to_be(run):
+def test_more_releases_in_a_row_than_are_checked_again_are_said_to_be(run):
     trace, seen = run("""
 weights = [torch.empty(20_000) for _ in range(1030)]
 for key, weight in enumerate(weights):

@@ -37,7 +37,7 @@ def trace_with(folder: pathlib.Path, sites: int, name: str = "rank0.dcmt") -> pa
                  "function": trace.string("f" if site else SCRIPT)}
         trace.insert("frame", **frame)
         trace.insert("stack", id=site + 1, parent=None, frame=site + 1)
-        trace.lifetime("block", trace.moment(), None, address=site + 1, bytes=100_000 + site, stack=site + 1)
+        trace.lifetime("block", trace.next_seq(), None, address=site + 1, bytes=100_000 + site, stack=site + 1)
     trace.save()
     return folder / name
 

@@ -185,7 +185,7 @@ torch.ones(2)
 """
 
 ACROSS_STEPS = {
-    "taken in one step, gathered in the next": """
+    "allocated in one step, gathered in the next": """
 import torch, dc_memtrace as dm
 weight = torch.empty(20_000)
 for step in range(3):
@@ -456,10 +456,10 @@ def test_parameters_have_their_types_in_the_plan_and_in_the_replay(tmp_path):
     assert [buffer["dtype"] for buffer in plan["buffers"]] == types
     replayed = ("run", "-o", tmp_path / "again", "--", recorded.sys.executable, "-m", "dcmt_zero3.replay")
     assert recorded.tool(*replayed, tmp_path / "plan.json", env=environment()).returncode == 0
-    taken = {"float16", "bfloat16", "float32", "float64", "int8", "int32", "int64"}  # by collectives
-    assert taken <= set(types)
+    supported = {"float16", "bfloat16", "float32", "float64", "int8", "int32", "int64"}  # by collectives
+    assert supported <= set(types)
     replayed_types = gathered_types(recorded.traces(tmp_path / "again")[0])
-    assert replayed_types == [name if name in taken else "int8" for name in types]
+    assert replayed_types == [name if name in supported else "int8" for name in types]
 
 
 def gathered_types(trace) -> list[str]:
@@ -584,7 +584,7 @@ ACTING = {
     "eager_gather_without_owner": {"", "=on", "=off"},
     "early_release_before_backward": {"=off"},
 }
-TAKEN = """
+ACCEPTED = """
 import argparse, sys
 from dcmt_zero3 import replay
 for text in sys.argv[1:]:
@@ -602,7 +602,7 @@ def test_switches_that_do_not_act_on_a_plan_are_refused(runs, tmp_path):
     assert set(ACTING) < set(names)
     texts = [name + value for name in (*names, "as_published", "nonsense") for value in ("", "=on", "=off", "=", "=1")]
     acting = [text for text in texts if text.removeprefix(name := text.split("=")[0]) in ACTING.get(name, ())]
-    assert recorded.python("-c", TAKEN, *texts, env=environment()).stdout.split() == acting
+    assert recorded.python("-c", ACCEPTED, *texts, env=environment()).stdout.split() == acting
 
     acting_words = [name if len(values) == 3 else name + "=off" for name, values in ACTING.items()]
 
@@ -666,8 +666,8 @@ def test_a_story_of_hundreds_of_events_has_a_hundred_lines(tmp_path, count, whol
     (tmp_path / "story.py").write_text(done.stdout)
     ran = recorded.python(tmp_path / "story.py", env={"PATH": os.environ["PATH"]})
     assert ran.returncode == 0, ran.stderr
-    told, all = map(int, re.search(r"(\d+) of (\d+) gathered storages", done.stdout).groups())
-    assert all == count and (told == count if whole else 100 < told < count)
+    included, all = map(int, re.search(r"(\d+) of (\d+) gathered storages", done.stdout).groups())
+    assert all == count and (included == count if whole else 100 < included < count)
 
     # For each storage in the story, its bytes before and after the final release are the recorded ones.
     recorded_bytes = dict(
@@ -678,7 +678,7 @@ def test_a_story_of_hundreds_of_events_has_a_hundred_lines(tmp_path, count, whol
     )
     lines = re.findall(r"^(\S+): ([\d,]+) of ([\d,]+) B alive after the release$", ran.stdout, re.MULTILINE)
     shown = {name: tuple(int(number.replace(",", "")) for number in numbers) for name, *numbers in lines}
-    assert len(lines) == len(shown) == told
+    assert len(lines) == len(shown) == included
     assert shown == {name: recorded_bytes[name] for name in shown}
     assert f"\n{sum(after for after, _ in shown.values()):,} bytes were still alive" in ran.stdout
     assert "\n0 bytes were never released" in ran.stdout
@@ -689,18 +689,18 @@ def test_a_story_of_hundreds_of_events_has_a_hundred_lines(tmp_path, count, whol
 
 
 @recorded.for_soak
-def test_the_story_of_a_trained_model_is_told_whole(tmp_path):
+def test_the_story_of_a_trained_model_is_complete(tmp_path):
     trace = record(tmp_path / "out", (*TRAIN, *TENSOR_ONLY, "--switch", "wrapper_keeps_aliases"))
     done = recorded.tool("reproduce", trace, "--emit", "-")
     assert len(done.stdout.splitlines()) <= 100
     (tmp_path / "story.py").write_text(done.stdout)
     ran = recorded.python(tmp_path / "story.py")
     assert ran.returncode == 0, ran.stderr
-    told, all = re.search(r"(\d+) of (\d+) gathered storages", done.stdout).groups()
-    assert int(told) == int(all) == 144
+    included, all = re.search(r"(\d+) of (\d+) gathered storages", done.stdout).groups()
+    assert int(included) == int(all) == 144
 
 
-TOLD = """
+EMPTIED = """
 import torch, dc_memtrace as dm
 def main():
     emptied, flat = torch.empty(20_000), torch.empty(40_000)
@@ -767,17 +767,17 @@ def test_a_story_of_thousands_of_events_of_one_storage(tmp_path):
     ]
 
 
-@pytest.mark.parametrize("program, told, all", recorded.some([(TOLD, 3, 3), (MANY_USES, 2, 2)], 2))
-def test_a_story_of_what_is_emptied_shared_or_long_runs(tmp_path, program, told, all):
+@pytest.mark.parametrize("program, included, all", recorded.some([(EMPTIED, 3, 3), (MANY_USES, 2, 2)], 2))
+def test_a_story_of_what_is_emptied_shared_or_long_runs(tmp_path, program, included, all):
     trace = record(tmp_path / "out", ("-c", program))
     done = recorded.tool("reproduce", trace, "--emit", tmp_path / "story.py")
     assert done.returncode == 0, done.stderr
     story = (tmp_path / "story.py").read_text()
-    assert f"{told} of {all} gathered storages" in story
+    assert f"{included} of {all} gathered storages" in story
     assert len(story.splitlines()) <= 100
     ran = recorded.python(tmp_path / "story.py")
     assert ran.returncode == 0, ran.stderr
-    if program is TOLD:
+    if program is EMPTIED:
         assert "g0.id0.1: 0 of 80,000 B alive after the release" in ran.stdout
         assert "g0.id2.1: 160,000 of 160,000 B alive after the release" in ran.stdout
 
@@ -798,7 +798,7 @@ dm.step(1)
 """
 
 
-def test_a_finding_that_cannot_be_played_is_told_and_the_others_are_played(tmp_path):
+def test_a_finding_that_cannot_be_played_is_reported_and_the_others_are_played(tmp_path):
     trace = record(tmp_path / "out", ("-c", WITHOUT_A_GATHER_IN_ONE_STEP))
     done = recorded.tool("reproduce", "--json", trace)
     assert done.returncode == 0, done.stderr

@@ -43,7 +43,7 @@ class Recording:
         self.trace = max(recorded.traces(folder / "out"), key=lambda trace: recorded.meta(trace)["records"])
         self.lists = lists
 
-    def moment(self, name: str) -> int:
+    def point(self, name: str) -> int:
         """The sequence of a mark."""
         ((seq,),) = recorded.query(
             self.trace,
@@ -66,7 +66,7 @@ HAVE_THREADS = ("gradients_in_threads",)
 
 
 def span(recording, name) -> tuple[int, int]:
-    return recording.moment(f"{name}:begin"), recording.moment(f"{name}:end")
+    return recording.point(f"{name}:begin"), recording.point(f"{name}:end")
 
 
 def difference(ours, theirs) -> dict:
@@ -81,9 +81,9 @@ def shown_at_their_end(trace) -> set[int]:
 
 @pytest.mark.parametrize("name", CASES)
 def test_the_trace_has_alive_what_lives(recording, name):
-    for moment in ("begin", "held", "end"):
-        mark = f"{name}:{moment}"
-        ours = exact.alive(recording.trace, recording.moment(mark))
+    for point in ("begin", "held", "end"):
+        mark = f"{name}:{point}"
+        ours = exact.alive(recording.trace, recording.point(mark))
         theirs = exact.written(recording.lists / mark)
         nothing = {"only in the trace": {}, "not in the trace": {}}
         if name in HAVE_A_FILE_AS_STORAGE:
@@ -97,7 +97,7 @@ def test_the_trace_has_alive_what_lives(recording, name):
 @pytest.mark.parametrize("name", CASES)
 def test_the_trace_agrees_with_python(recording, name):
     report = recording.reports[name]
-    storages, tensors = exact.alive(recording.trace, recording.moment(f"{name}:held"))
+    storages, tensors = exact.alive(recording.trace, recording.point(f"{name}:held"))
     for fact in report["facts"]:
         assert storages[fact["storage"], fact["bytes"]] == 1, fact
         if fact["tensor"] is not None:

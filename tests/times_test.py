@@ -37,7 +37,7 @@ BYTES = 4 << 20
 
 
 @pytest.mark.parametrize("detail", ["lifetimes", "full"])
-def test_ends_of_tensor_storage_and_block_are_one_moment(tmp_path, detail):
+def test_ends_of_tensor_storage_and_block_have_one_time(tmp_path, detail):
     script = tmp_path / "program.py"
     script.write_text(PROGRAM)
     times = json.loads(recorded.record(tmp_path / "out", script, detail=detail).stdout)

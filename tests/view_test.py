@@ -131,8 +131,8 @@ def test_a_storage_equals_its_story(run: pathlib.Path) -> None:
     story = facts["panels"]["story"]
     storage = int(dict(facts["panels"]["selection"])["storage"])
     shown = of_json("show", "storage", run, storage)
-    moments = {shown["born"]["seq"], *(block["born"]["seq"] for block in shown["blocks"])}
-    assert moments <= {int(row[0].replace(",", "")) for row in story}
+    points = {shown["born"]["seq"], *(block["born"]["seq"] for block in shown["blocks"])}
+    assert points <= {int(row[0].replace(",", "")) for row in story}
     live = of_json("show", "live", run, "--at", "step:3")
     for by in ("category", "holder"):
         facts = view(run, "--at", "step:3", "--by", by)
@@ -397,9 +397,9 @@ def test_a_window_is_a_trace_of_its_own(run: pathlib.Path, folder: pathlib.Path)
     kept = recorded.query(window, "SELECT step FROM interval WHERE kept IS NOT NULL ORDER BY step")
     assert kept == [(10,), (11,), (12,)]
     # At each point in the window the same is alive. The peaks of steps are unchanged.
-    for moment in ("step:10", str(said["after_seq"] + 50), "step:12"):
-        whole, part = (of_json("show", "live", trace, "--at", moment) for trace in (run, window))
-        assert (part["bytes"], part["by_site"]) == (whole["bytes"], whole["by_site"]), moment
+    for point in ("step:10", str(said["after_seq"] + 50), "step:12"):
+        whole, part = (of_json("show", "live", trace, "--at", point) for trace in (run, window))
+        assert (part["bytes"], part["by_site"]) == (whole["bytes"], whole["by_site"]), point
     whole, part = (of_json("report", trace) for trace in (run, window))
     assert part["devices"][0]["bytes"] == whole["devices"][0]["bytes"]
     facts = view(window)

@@ -22,7 +22,7 @@ class Trace:
         self.ordinal = 0
         self.strings: dict[str, int] = {}
 
-    def moment(self) -> int:
+    def next_seq(self) -> int:
         self.seq += 1
         return self.seq
 
@@ -66,16 +66,16 @@ class Trace:
 def fsdp2(trace: Trace, steps: int, parameters: int, *, kept: bool = False) -> None:
     """Parameters of FSDP2: their storages live as long as the run and are resized up and to 0 in each step. `kept`: every
     release is followed by an operator before the bytes go."""
-    storages = [trace.moment() for _ in range(parameters)]
+    storages = [trace.next_seq() for _ in range(parameters)]
     for storage in storages:
         trace.lifetime("storage", storage, None, address=4096 * storage, bytes=0, first_seen=0)
     for _ in range(steps):
         for key, storage in enumerate(storages):
-            block = trace.moment()
-            trace.mark(up := trace.moment(), up, "resize", storage=storage, bytes=1024)
-            trace.gather(trace.moment(), key, storage)
-            release, _, settled, down = (trace.moment() for _ in range(4))
+            block = trace.next_seq()
+            trace.mark(up := trace.next_seq(), up, "resize", storage=storage, bytes=1024)
+            trace.gather(trace.next_seq(), key, storage)
+            release, _, settled, down = (trace.next_seq() for _ in range(4))
             trace.release(release, key, storage, settled, 1024 if kept else 0)
             trace.mark(down, down, "resize", storage=storage, bytes=0)
             trace.lifetime("block", block, down - block, address=64, bytes=1024, storage_back=block - storage)
-        trace.mark(step := trace.moment(), step, "step", value=step)
+        trace.mark(step := trace.next_seq(), step, "step", value=step)

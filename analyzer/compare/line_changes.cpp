@@ -89,18 +89,18 @@ Numbers surplus(Numbers of, Numbers in) {
   return more;
 }
 
-void take_last(Numbers& numbers, std::int64_t number) {
+void remove_last(Numbers& numbers, std::int64_t number) {
   numbers.erase(std::next(std::find(numbers.rbegin(), numbers.rend(), number)).base());
 }
 
-void take_last(LinesOfFunction& lines, std::int64_t bytes) {
+void remove_last(LinesOfFunction& lines, std::int64_t bytes) {
   const auto at =
       std::find_if(lines.rbegin(), lines.rend(), [&](const auto* line) { return line->bytes.value == bytes; });
   lines.erase(std::next(at).base());
 }
 
 /// Removes lines that a new function got from another one, or that a deleted one left to another: they are no change.
-void take_out_moved(std::vector<Function>& functions) {
+void remove_moved(std::vector<Function>& functions) {
   for (Function& to : functions) {
     for (Function& from : functions) {
       if (&to == &from || (!to.before.empty() && !from.now.empty())) continue;
@@ -109,8 +109,8 @@ void take_out_moved(std::vector<Function>& functions) {
       Numbers moved;
       std::ranges::set_intersection(more, less, std::back_inserter(moved));
       for (const std::int64_t each : moved) {
-        take_last(from.before, each);
-        take_last(to.now, each);
+        remove_last(from.before, each);
+        remove_last(to.now, each);
       }
     }
   }
@@ -142,7 +142,7 @@ class Changes {
     change.change = change.line.bytes.value - before;
     if (change.change != 0) changes_.push_back(std::move(change));
   }
-  [[nodiscard]] std::vector<LineChange> take() {
+  [[nodiscard]] std::vector<LineChange> extract() {
     std::ranges::stable_sort(changes_, std::greater(), &LineChange::change);
     return std::move(changes_);
   }
@@ -276,9 +276,9 @@ std::vector<LineChange> line_changes(const Composition& before, const std::vecto
   }
   for (const auto& [function, lines] : fresh) matched.push_back({function, {}, lines});
   for (const auto& [function, bytes] : gone) matched.push_back({function, bytes, {}});
-  take_out_moved(matched);
+  remove_moved(matched);
   for (const Function& each : matched) changes.match(each);
-  return changes.take();
+  return changes.extract();
 }
 
 void settle_by_others(std::vector<std::vector<LineChange>>& facts) {

@@ -72,7 +72,7 @@ TEST(LineChanges, AmongLinesThatBothStayedNothingHasMoved) {
   EXPECT_EQ(changes[1].change, -100);
 }
 
-TEST(LineChanges, OfTwoWaysToExplainTheOneThatChangesLessIsTaken) {
+TEST(LineChanges, OfTwoWaysToExplainTheOneThatChangesLessIsChosen) {
   // The equal numbers alone would make line 2 a new one, and 500 gone.
   const std::vector<LineChange> changes = line_changes(
       {{"m.py f", {500, 1000, 3000}}}, {line("m.py f", 1, 1000), line("m.py f", 2, 1000), line("m.py f", 3, 3000)});

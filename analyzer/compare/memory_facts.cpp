@@ -78,7 +78,7 @@ class Parts {
     part.at = point.seq;
     part.fact.bytes = point.bytes;
   }
-  [[nodiscard]] std::vector<Part> take() { return std::move(parts_); }
+  [[nodiscard]] std::vector<Part> extract() { return std::move(parts_); }
 
  private:
   Part& at(Sequence seq) {
@@ -125,7 +125,7 @@ DeviceFacts device_facts(const Analysis& analysis, const DeviceAnalysis& device,
     if (point.seq <= steady.from) first_end = point.bytes;
     if (point.seq <= steady.to) last_end = point.bytes;
   });
-  for (Parts::Part& part : parts.take()) {
+  for (Parts::Part& part : parts.extract()) {
     if (const Step* step = step_at(analysis.releases.steps, part.at)) part.fact.step = step->number;
     part.fact.at = part.at;
     part.fact.lines = lines.of(live_blocks(data, device.device, part.at));

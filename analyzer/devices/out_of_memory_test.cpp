@@ -55,7 +55,7 @@ TEST(OutOfMemory, TooLittleIsHeld) {
   EXPECT_EQ(verdict.cause, OomCause::kNeeded);
 }
 
-TEST(OutOfMemory, WhatTheProcessMayNotTakeDoesNotCount) {
+TEST(OutOfMemory, WhatTheProcessMayNotUseDoesNotCount) {
   TestTrace trace;
   const OomVerdict verdict = verdict_of(
       trace, {.requested = 70 * kMiB, .allocated = 0, .reserved = 0, .free = 1000 * kMiB, .total = 2000 * kMiB});
@@ -94,7 +94,7 @@ TEST(OutOfMemory, AProgramThatCatchesItGoesOn) {
   EXPECT_TRUE(judge_out_of_memory(data, analyze_releases(data)).front().went_on) << "exit 0";
 }
 
-TEST(OutOfMemory, WithoutOperatorsWhatIsAllocatedTellsThatItGoesOn) {
+TEST(OutOfMemory, WithoutOperatorsWhatIsAllocatedShowsThatItGoesOn) {
   for (const bool goes_on : {false, true}) {
     TestTrace trace;
     trace.meta_texts["exit"] = "exit 1";

@@ -27,12 +27,12 @@ TEST(LifetimeIndex, ASearchFindsWhatAScanFinds) {
     std::ranges::stable_sort(by_begin, {}, &LifetimeIndex::Entry::first);
     const LifetimeIndex index(by_begin);
     for (std::size_t at = 0; at <= 3 * size; at += 1 + size / 97) {
-      const Sequence moment(static_cast<std::int64_t>(at));
+      const Sequence point(static_cast<std::int64_t>(at));
       std::vector<const Block*> scanned;
       for (const Block& block : blocks) {
-        if (block.span.covers(moment)) scanned.push_back(&block);
+        if (block.span.covers(point)) scanned.push_back(&block);
       }
-      EXPECT_EQ(index.at(moment), scanned) << size << " blocks at " << at;
+      EXPECT_EQ(index.at(point), scanned) << size << " blocks at " << at;
     }
   }
 }

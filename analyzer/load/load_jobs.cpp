@@ -49,10 +49,10 @@ Status LoadJobs::run(Database& database, std::size_t helpers, const Watch& watch
 void LoadJobs::work(Database& database, const Watch& watch) {
   // A job that was begun is finished, and jobs are begun in order: so all jobs before a failed one were done.
   while (!failed_ && !watch.stopped()) {
-    const std::size_t taken = next_++;
-    if (taken >= jobs_.size()) return;
-    jobs_[taken].done = jobs_[taken].job(database);
-    if (!jobs_[taken].done.ok()) failed_ = true;
+    const std::size_t number = next_++;
+    if (number >= jobs_.size()) return;
+    jobs_[number].done = jobs_[number].job(database);
+    if (!jobs_[number].done.ok()) failed_ = true;
     watch.done(static_cast<double>(++done_) / static_cast<double>(jobs_.size()));
   }
 }

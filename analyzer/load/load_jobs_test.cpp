@@ -65,7 +65,7 @@ TEST(LoadJobs, EveryJobIsDoneOnce) {
   }
 }
 
-TEST(LoadJobs, TheFirstFailureIsTold) {
+TEST(LoadJobs, TheFirstFailureIsReported) {
   TestTrace trace;
   Database database = open(trace);
   for (const std::size_t helpers : {0, 3}) {

@@ -102,7 +102,7 @@ Status TraceData::load_marks(Database& database) {
                    [&](Cursor& in) {
                      LaunchesSoFar row;
                      row.seq = in.id<Sequence>();
-                     row.looking = in.integer() != 0;
+                     row.observed = in.integer() != 0;
                      row.counts.calls = in.run_count();
                      row.counts.graphs = in.run_count();
                      row.counts.nccl = in.run_count();

@@ -281,7 +281,7 @@ struct LaunchCounts {
 /// The counts of the run up to `seq`.
 struct LaunchesSoFar {
   Sequence seq;
-  bool looking = false;  ///< launches are observed from here on
+  bool observed = false;  ///< launches are observed from here on
   LaunchCounts counts;
 };
 

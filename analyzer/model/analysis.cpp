@@ -36,7 +36,7 @@ StringId device_of(const TraceData& data, const Finding& finding) {
 }
 
 /// Growth without a known holder is no finding: the next run of Python's collector may end it.
-std::vector<Remark> take_unheld(const TraceData& data, std::vector<Finding>& findings) {
+std::vector<Remark> extract_unheld(const TraceData& data, std::vector<Finding>& findings) {
   std::vector<Remark> remarks;
   for (const Finding& finding : findings) {
     if (!finding.growth || !finding.growth->holder.empty()) continue;
@@ -123,7 +123,7 @@ Expected<Analysis> analyze(const TraceData& data, const Watch& watch) {
   std::vector<Peak> peaks;
   for (const DeviceAnalysis& device : analysis.devices) peaks.push_back(device.what_if.measured);
   std::ranges::move(kept(data, peaks, analysis.findings), std::back_inserter(analysis.remarks));
-  const std::vector<Remark> unheld = take_unheld(data, analysis.findings);
+  const std::vector<Remark> unheld = extract_unheld(data, analysis.findings);
   std::set<std::int64_t> said;
   for (const Finding& each : analysis.findings) {
     if (each.outside && is_said_of_storages(data, each, analysis.findings)) said.insert(each.number);

@@ -12,7 +12,7 @@ namespace dcmt::model {
 struct CurveDevice {
   std::string device;
   Bytes peak;
-  Moment peak_at;
+  Point peak_at;
 
   static constexpr std::string_view kShape = "curve_device";
   static void describe(auto&& field) {
@@ -23,12 +23,12 @@ struct CurveDevice {
 };
 
 struct CurveRow {
-  Moment from, to;
+  Point from, to;
   std::optional<std::int64_t> first_step, last_step;
   Bytes lowest;
   bool lowest_exact = true;
   Bytes highest;
-  Moment highest_at;
+  Point highest_at;
   Bytes last;
 
   TimeNs after_start;                          ///< begin of the row, from the start of the trace

@@ -9,7 +9,7 @@
 namespace dcmt::model {
 
 struct OutOfMemory {
-  Moment at;
+  Point at;
   std::optional<std::int64_t> step;
   std::string_view device;
   Bytes requested, allocated;
@@ -73,7 +73,7 @@ struct WaitingSite {
 
 struct Waits {
   std::string_view device;
-  Moment at;
+  Point at;
   std::optional<std::int64_t> step;
   Bytes active, waiting, without_waits;
   std::int64_t blocks = 0;

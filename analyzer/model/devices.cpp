@@ -36,7 +36,7 @@ DevicePeak device_peak_of(const Analysis& analysis, const DeviceAnalysis& device
   DevicePeak peak;
   peak.device = text_of(data, device.device);
   peak.bytes = what_if.measured.bytes;
-  peak.at = moment_of(what_if.measured.seq, what_if.measured.ns);
+  peak.at = point_of(what_if.measured.seq, what_if.measured.ns);
   peak.step = number_of(device.peak_step);
   if (device.peak_phase != nullptr) peak.phase = text_of(data, device.peak_phase->name);
   peak.active_bytes = peaks.active;

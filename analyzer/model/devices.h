@@ -17,7 +17,7 @@ struct PeakWithout {
 struct DevicePeak {
   std::optional<std::string_view> device;
   Bytes bytes;
-  std::optional<Moment> at;
+  std::optional<Point> at;
   std::optional<std::int64_t> step;
   std::optional<std::string_view> phase;
   std::optional<Bytes> active_bytes, reserved_bytes;

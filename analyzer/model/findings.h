@@ -20,8 +20,8 @@ class FindingItem {
   [[nodiscard]] std::optional<StorageId> storage() const { return given(item_->storage); }
   [[nodiscard]] Bytes bytes() const { return item_->bytes; }
   [[nodiscard]] std::optional<std::int64_t> step() const { return number_of(item_->step); }
-  [[nodiscard]] Moment since() const { return {item_->since, item_->since_ns}; }
-  [[nodiscard]] std::optional<Moment> until() const { return moment_of(item_->until, item_->until_ns); }
+  [[nodiscard]] Point since() const { return {item_->since, item_->since_ns}; }
+  [[nodiscard]] std::optional<Point> until() const { return point_of(item_->until, item_->until_ns); }
   [[nodiscard]] std::optional<Mark> gather() const { return mark_of(*data_, item_->gather); }
   [[nodiscard]] std::optional<Mark> release() const { return mark_of(*data_, item_->release); }
   [[nodiscard]] std::optional<Gone> gone() const { return gone_of(*data_, item_->gone); }

@@ -34,7 +34,7 @@ struct HolderPath {
   std::optional<std::int64_t> current_line, return_line, model_line;
   std::optional<std::string_view> model_file, model_text;
   bool certain = false;
-  Moment held_since_at_most;
+  Point held_since_at_most;
 
   static constexpr std::string_view kShape = "holder_path";
   static void describe(auto&& field) {
@@ -81,7 +81,7 @@ struct CountSum {
 
 struct Holders {
   MarkId census;
-  Moment at;
+  Point at;
   std::optional<std::string_view> trigger;
   bool unstable = false, other_threads_unseen = false, sharing_lossy = false, certain = false;
   std::vector<HolderPath> paths;

@@ -15,7 +15,7 @@ struct LiveBlock {
   std::optional<StorageId> storage;
   bool gathered = false;
   std::optional<std::string_view> owner;
-  Moment born;
+  Point born;
   Actor by;
 
   static constexpr std::string_view kShape = "live_block";

@@ -60,8 +60,8 @@ class Release {
   [[nodiscard]] std::optional<Bytes> bytes_before() const { return row_->mark->bytes; }
   [[nodiscard]] std::optional<Bytes> bytes_after() const { return row_->mark->bytes_after; }
   [[nodiscard]] std::optional<Bytes> bytes_settled() const { return row_->mark->bytes_settled; }
-  [[nodiscard]] std::optional<Moment> settled() const {
-    return moment_of(row_->mark->settled_seq, row_->mark->settled_ns);
+  [[nodiscard]] std::optional<Point> settled() const {
+    return point_of(row_->mark->settled_seq, row_->mark->settled_ns);
   }
   [[nodiscard]] std::optional<Gone> gone() const { return gone_of(*data_, row_->gone); }
   [[nodiscard]] analyzer::OperatorCount operators_held() const { return row_->operators_held; }

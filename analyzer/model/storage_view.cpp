@@ -30,8 +30,7 @@ StoryEvent event_of_mark(const TraceData& data, const analyzer::Mark& mark) {
   return event;
 }
 
-StoryEvent event_of(const TraceData& data, What what, Moment at, const analyzer::Actor& by,
-                    std::optional<Bytes> bytes) {
+StoryEvent event_of(const TraceData& data, What what, Point at, const analyzer::Actor& by, std::optional<Bytes> bytes) {
   StoryEvent event;
   event.what = what;
   event.at = at;

@@ -13,13 +13,13 @@ std::optional<std::int64_t> number_of(const analyzer::Step* step) {
   return step != nullptr ? std::optional(step->number) : std::nullopt;
 }
 
-Moment begin_of(const analyzer::Span& span) { return {span.from_seq, span.from_ns}; }
+Point begin_of(const analyzer::Span& span) { return {span.from_seq, span.from_ns}; }
 
-std::optional<Moment> moment_of(Sequence seq, TimeNs ns) {
-  return seq.valid() ? std::optional(Moment{seq, ns}) : std::nullopt;
+std::optional<Point> point_of(Sequence seq, TimeNs ns) {
+  return seq.valid() ? std::optional(Point{seq, ns}) : std::nullopt;
 }
 
-std::optional<Moment> end_of(const analyzer::Span& span) { return moment_of(span.to_seq, span.to_ns); }
+std::optional<Point> end_of(const analyzer::Span& span) { return point_of(span.to_seq, span.to_ns); }
 
 Actor actor_of(const TraceData& data, const analyzer::Actor& actor) {
   Actor result;

@@ -24,14 +24,14 @@ namespace dcmt::model {
 
 using analyzer::TraceData;
 
-struct Moment {
+struct Point {
   Sequence seq;
   TimeNs ns;
 
   static constexpr std::string_view kShape = "moment";
   static void describe(auto&& field) {
-    field("seq", &Moment::seq, "");
-    field("ns", &Moment::ns, "");
+    field("seq", &Point::seq, "");
+    field("ns", &Point::ns, "");
   }
 };
 
@@ -68,7 +68,7 @@ struct Actor {
 struct Mark {
   MarkId mark;
   std::optional<std::string_view> name;
-  Moment at;
+  Point at;
   Actor by;
   std::int64_t cycle = 0;
   std::optional<std::int64_t> declared, remaining;  ///< numbers of uses
@@ -104,7 +104,7 @@ struct Read : Mark {
 /// When a storage's bytes were freed, and by whom.
 struct Gone {
   analyzer::GoneBy how = analyzer::GoneBy::kStorageEnd;
-  Moment at;
+  Point at;
   Actor by;
   std::optional<std::string_view> at_return_of;  ///< the function that held the storage, if its return freed it
 
@@ -124,10 +124,10 @@ template <class Id>
 
 [[nodiscard]] std::optional<std::string_view> text_of(const TraceData& data, StringId id);
 [[nodiscard]] std::optional<std::int64_t> number_of(const analyzer::Step* step);
-[[nodiscard]] Moment begin_of(const analyzer::Span& span);
+[[nodiscard]] Point begin_of(const analyzer::Span& span);
 /// nullopt if `seq` is zero.
-[[nodiscard]] std::optional<Moment> moment_of(Sequence seq, TimeNs ns);
-[[nodiscard]] std::optional<Moment> end_of(const analyzer::Span& span);
+[[nodiscard]] std::optional<Point> point_of(Sequence seq, TimeNs ns);
+[[nodiscard]] std::optional<Point> end_of(const analyzer::Span& span);
 [[nodiscard]] Actor actor_of(const TraceData& data, const analyzer::Actor& actor);
 [[nodiscard]] Mark mark_of(const TraceData& data, const analyzer::Mark& mark);
 [[nodiscard]] std::optional<Mark> mark_of(const TraceData& data, const analyzer::Mark* mark);

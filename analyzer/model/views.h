@@ -78,8 +78,8 @@ struct LiveView {
 struct StoryBlock {
   BlockId block;
   Bytes bytes;
-  Moment born;
-  std::optional<Moment> freed;
+  Point born;
+  std::optional<Point> freed;
 
   static constexpr std::string_view kShape = "block";
   static void describe(auto&& field) {
@@ -93,8 +93,8 @@ struct StoryBlock {
 struct StoryTensor {
   TensorId tensor;
   std::optional<TensorId> object;
-  Moment from;
-  std::optional<Moment> to;
+  Point from;
+  std::optional<Point> to;
   Actor by;
 
   static constexpr std::string_view kShape = "tensor";
@@ -127,7 +127,7 @@ struct StoryEvent {
   enum class What { kFirstSeen, kBorn, kMark, kLastReference, kBlockAllocated, kBlockFreed };
 
   What what = What::kMark;
-  Moment at;
+  Point at;
   TimeNs after_start;
   Actor by;
   // Only for marks:
@@ -147,9 +147,9 @@ struct StorageView {
   StorageId storage;
   Bytes bytes_at_birth;
   bool birth_is_first_sight = false;
-  Moment born;
+  Point born;
   Actor born_by;
-  std::optional<Moment> last_reference_gone;
+  std::optional<Point> last_reference_gone;
   std::optional<Actor> last_reference_gone_by;
   std::optional<Gone> bytes_gone;
   analyzer::EndedBy ended_by = analyzer::EndedBy::kAlive;

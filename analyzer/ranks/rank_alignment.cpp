@@ -18,10 +18,10 @@ namespace {
 /// Number of matched events per anchor. Its offset is their median, so that one late rank has no effect.
 constexpr std::size_t kEventsPerAnchor = 15;
 
-using Moments = decltype(RankEvents::moments);
+using EventTimes = decltype(RankEvents::times);
 
-Moments moments_of(const TraceData& data) {
-  Moments events;
+EventTimes times_of(const TraceData& data) {
+  EventTimes events;
   const std::vector<Step> steps = steps_of(data);
   for (const Step& step : steps) {
     if (step.to.valid()) events[{step.number, {}}].push_back(step.to_ns);
@@ -46,7 +46,7 @@ struct Match {
   std::int64_t offset;
 };
 
-std::vector<Match> matches_of(const Moments& common, const Moments& own, RankClock& clock) {
+std::vector<Match> matches_of(const EventTimes& common, const EventTimes& own, RankClock& clock) {
   std::vector<Match> matches;
   for (const auto& [key, times] : own) {
     const auto found = common.find(key);
@@ -117,7 +117,7 @@ RankEvents rank_events(const TraceData& data) {
   events.rank = data.meta_integer(meta::kRank).value_or(-1);
   events.real_offset_ns = data.meta_integer(meta::kRealOffsetNs).value_or(0);
   events.start = TimeNs(data.meta_integer(meta::kStartNs).value_or(0));
-  events.moments = moments_of(data);
+  events.times = times_of(data);
   return events;
 }
 
@@ -128,7 +128,7 @@ std::vector<RankClock> align_ranks(const std::vector<RankEvents>& ranks) {
     clock.rank = own.rank;
     if (clocks.empty()) {
       clock.by = AlignedBy::kItself;
-    } else if (const auto matches = matches_of(ranks.front().moments, own.moments, clock); !matches.empty()) {
+    } else if (const auto matches = matches_of(ranks.front().times, own.times, clock); !matches.empty()) {
       align_by_events(matches, clock);
     } else {
       align_by_wall_clock(ranks.front(), own, clock);

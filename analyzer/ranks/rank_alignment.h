@@ -44,7 +44,7 @@ struct RankEvents {
   std::int64_t real_offset_ns = 0;  ///< from its clock to the wall clock; 0: unknown
   TimeNs start;
   /// Keyed by the step's number and the collective's name. An empty name stands for the step's end.
-  std::map<std::pair<std::int64_t, std::string>, std::vector<TimeNs>> moments;
+  std::map<std::pair<std::int64_t, std::string>, std::vector<TimeNs>> times;
 };
 [[nodiscard]] RankEvents rank_events(const TraceData& data);
 

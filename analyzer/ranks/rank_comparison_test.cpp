@@ -336,7 +336,7 @@ TEST_F(RankComparisonTest, TwoDefectsOfOneKindAreTwoFindings) {
 }
 
 /// Gathers of a compiled graph and of ZeRO-3's own functions, whose keys are the ranks' own in common.
-TEST_F(RankComparisonTest, MechanismsAreInCommonAndTellNothingOfGraphs) {
+TEST_F(RankComparisonTest, MechanismsAreInCommonAndSayNothingOfGraphs) {
   const auto train_mixed = [](std::int64_t graph, std::int64_t eager_key) {
     return [=](TestTrace& trace) {
       trace.parameters = {{-1, eager_key, "", "ZeRO-3"}};

@@ -28,7 +28,7 @@ struct RankPeak {
     field("device", &RankPeak::device, "");
     field("peak_bytes", &RankPeak::bytes, "allocated, as requested");
     field(
-        "at", [](const RankPeak& peak) { return model::moment_of(peak.at, peak.at_ns); }, "first reached there");
+        "at", [](const RankPeak& peak) { return model::point_of(peak.at, peak.at_ns); }, "first reached there");
     field("step", &RankPeak::step, "");
     field("predicted_bytes", &RankPeak::predicted, "the peak with every residual storage freed at its release");
   }

@@ -112,7 +112,7 @@ TEST(RankMemoryTest, WithoutStepsPeaksCompare) {
   EXPECT_FALSE(difference->places.front().from_step);
 }
 
-TEST(RankMemoryTest, PeaksThatNobodyWouldTellApartAreOne) {
+TEST(RankMemoryTest, PeaksThatNobodyWouldDistinguishAreOne) {
   MemoryDifference memory;
   memory.peaks = {{{3}, Bytes(40 * kMiB)},
                   {{5}, Bytes(39 * kMiB)},

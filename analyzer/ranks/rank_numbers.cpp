@@ -24,7 +24,7 @@ struct NamedKey {
 class UnusedNumbers {
  public:
   void use(std::int64_t number) { used_.insert(number); }
-  std::int64_t take() {
+  std::int64_t next() {
     while (used_.contains(next_)) ++next_;
     return next_++;
   }
@@ -52,7 +52,7 @@ class NumbersByName {
       const NamedKey named{key.graph, name, places[{key.graph, name}]++};
       auto known = numbers_.find(named);
       if (known == numbers_.end()) {
-        const std::int64_t number = taken_.insert(key).second ? key.key : unused_.take();
+        const std::int64_t number = assigned_.insert(key).second ? key.key : unused_.next();
         known = numbers_.emplace(named, number).first;
       }
       number_of[key] = {key.graph, known->second};
@@ -73,7 +73,7 @@ class NumbersByName {
 
  private:
   std::map<NamedKey, std::int64_t> numbers_;
-  std::set<Key> taken_;
+  std::set<Key> assigned_;
   UnusedNumbers unused_;
 };
 
@@ -109,7 +109,7 @@ class CommonGraphs {
 
   /// The number for the `order`-th graph of each rank. No rank uses it otherwise.
   [[nodiscard]] std::int64_t number(std::size_t order) {
-    while (numbers_.size() <= order) numbers_.push_back(unused_.take());
+    while (numbers_.size() <= order) numbers_.push_back(unused_.next());
     return numbers_[order];
   }
   [[nodiscard]] const std::vector<std::int64_t>& numbers() const { return numbers_; }

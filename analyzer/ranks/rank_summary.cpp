@@ -26,15 +26,15 @@ void keep_last_gathers(RankFacts& facts) {
 }
 
 /// Keeps every second, fourth, eighth ... step, so that ranks with runs of different length have steps in common.
-void thin_moments(RankEvents& events) {
+void thin_times(RankEvents& events) {
   constexpr std::int64_t kAfterTheLast = std::numeric_limits<std::int64_t>::max();
   std::int64_t last = 0;
-  for (const auto& [key, times] : events.moments) {
+  for (const auto& [key, times] : events.times) {
     if (key.first != kAfterTheLast) last = std::max(last, key.first);
   }
   std::int64_t stride = 1;
   while (last / stride > kMostSteps) stride *= 2;
-  std::erase_if(events.moments, [&](const auto& entry) {
+  std::erase_if(events.times, [&](const auto& entry) {
     return entry.first.first % stride != 0 || entry.first.first == kAfterTheLast;
   });
 }
@@ -47,7 +47,7 @@ RankSummary rank_summary(const Analysis& analysis) {
 
 void bound(RankSummary& summary) {
   keep_last_gathers(summary.facts);
-  if (summary.events.moments.size() > static_cast<std::size_t>(kMostSteps)) thin_moments(summary.events);
+  if (summary.events.times.size() > static_cast<std::size_t>(kMostSteps)) thin_times(summary.events);
 }
 
 }  // namespace dcmt::analyzer

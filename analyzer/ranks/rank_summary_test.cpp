@@ -50,7 +50,7 @@ TEST(RankSummaryTest, ComesBackFromItsText) {
     ASSERT_TRUE(read);
     EXPECT_EQ(text_of(*read, "a state"), text);
     EXPECT_EQ(read->facts.memory.places.size(), summary.facts.memory.places.size());
-    EXPECT_EQ(read->events.moments, summary.events.moments);
+    EXPECT_EQ(read->events.times, summary.events.times);
   }
 }
 
@@ -99,15 +99,15 @@ TEST(RankSummaryTest, IsBounded) {
   summary.facts.steps.assign(kSteps, step);
   for (std::int64_t i = 0; i < kSteps; ++i) {
     summary.facts.steps[static_cast<std::size_t>(i)].number = i;
-    summary.events.moments[{i, ""}] = {TimeNs(i)};
+    summary.events.times[{i, ""}] = {TimeNs(i)};
   }
-  summary.events.moments[{std::numeric_limits<std::int64_t>::max(), "c10d::allreduce_"}] = {TimeNs(kSteps)};
+  summary.events.times[{std::numeric_limits<std::int64_t>::max(), "c10d::allreduce_"}] = {TimeNs(kSteps)};
   bound(summary);
   EXPECT_EQ(summary.facts.steps.back().number, kSteps - 1);
   EXPECT_EQ(summary.facts.steps.size(), 4096U);  // two gathers each
   EXPECT_EQ(summary.facts.steps_left_out, kSteps - 4096);
-  EXPECT_LE(summary.events.moments.size(), 513U);
-  EXPECT_TRUE(summary.events.moments.contains({256, ""}));
+  EXPECT_LE(summary.events.times.size(), 513U);
+  EXPECT_TRUE(summary.events.times.contains({256, ""}));
   EXPECT_LT(text_of(summary, "").size(), std::size_t{1} << 20);
 }
 

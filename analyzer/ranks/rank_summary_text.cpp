@@ -36,7 +36,7 @@ void fields(auto&& list, auto& v, const RankFacts*) {
   list(v.rank, v.world_size, v.devices, v.memory, v.findings, v.parameters, v.mechanisms, v.names, v.steps,
        v.first_step, v.steps_ended, v.steps_left_out, v.lost, v.places);
 }
-void fields(auto&& list, auto& v, const RankEvents*) { list(v.rank, v.real_offset_ns, v.start, v.moments); }
+void fields(auto&& list, auto& v, const RankEvents*) { list(v.rank, v.real_offset_ns, v.start, v.times); }
 void fields(auto&& list, auto& v, const RankSummary*) { list(v.facts, v.events, v.found); }
 
 template <class Value>

@@ -28,7 +28,7 @@ LocalOf local(const std::string& name, const std::string& function = "forward",
 /// A released storage with a census of it.
 class HoldersTest : public ::testing::Test {
  protected:
-  void take(const std::vector<LocalOf>& locals, std::int64_t unexplained = 0, const std::string& changes = {}) {
+  void add_census(const std::vector<LocalOf>& locals, std::int64_t unexplained = 0, const std::string& changes = {}) {
     storage_ = trace_.allocate(64);
     release_ = trace_.release(0, storage_);
     trace_.census(release_, storage_, locals, unexplained);
@@ -60,15 +60,15 @@ class HoldersTest : public ::testing::Test {
 using Texts = std::vector<std::string>;
 
 TEST_F(HoldersTest, NamesOfOneFrameAndObjectAreOnePath) {
-  take({local("a"), local("b"), local("c", "backward"), local("d", "forward", "/home/user/other.py"),
-        local("e", "forward", "/home/user/model.py", 2)});
+  add_census({local("a"), local("b"), local("c", "backward"), local("d", "forward", "/home/user/other.py"),
+              local("e", "forward", "/home/user/model.py", 2)});
   EXPECT_EQ(paths(), (Texts{"forward: a b", "backward: c", "forward: d", "forward: e"}));
 }
 
 TEST_F(HoldersTest, FramesOfTwoThreadsOrAtTwoLinesAreTwoPaths) {
-  take({local("a"), local("b"), local("c")}, 0,
-       "UPDATE edge SET thread = 2 WHERE name = (SELECT id FROM string WHERE text = 'b');"
-       "UPDATE edge SET current_line = 7 WHERE name = (SELECT id FROM string WHERE text = 'c')");
+  add_census({local("a"), local("b"), local("c")}, 0,
+             "UPDATE edge SET thread = 2 WHERE name = (SELECT id FROM string WHERE text = 'b');"
+             "UPDATE edge SET current_line = 7 WHERE name = (SELECT id FROM string WHERE text = 'c')");
   EXPECT_EQ(paths(), (Texts{"forward: a", "forward: b", "forward: c"}));
   EXPECT_EQ(holders().paths[1].thread, ThreadId(2));
   EXPECT_EQ(holders().paths[2].current_line, 7);
@@ -80,7 +80,7 @@ TEST_F(HoldersTest, APathSaysWhatTheCensusFound) {
   of.model_file = "/home/user/model.py";
   of.model_text = "x = F.linear(x)";
   of.model_line = 41;
-  take({of});
+  add_census({of});
   const Holders found = holders();
   ASSERT_EQ(found.paths.size(), 1u);
   const HolderPath& path = found.paths.front();
@@ -107,7 +107,7 @@ TEST_F(HoldersTest, APathSaysWhatTheCensusFound) {
 TEST_F(HoldersTest, WhatGeneratedCodeKeepsToItsReturnComesFirst) {
   LocalOf deleted = local("d", "call", testing::kGenerated, 2);
   deleted.delete_line = 8;
-  take({local("a"), deleted, local("k", "call", testing::kGenerated, 3)});
+  add_census({local("a"), deleted, local("k", "call", testing::kGenerated, 3)});
   EXPECT_EQ(paths(), (Texts{"call: k", "forward: a", "call: d"}));
 }
 
@@ -137,7 +137,7 @@ TEST_F(HoldersTest, OnlyWhatIsExplainedInFullIsCertain) {
 
 TEST_F(HoldersTest, AtAnErrorTheCensusAfterItCounts) {
   const std::string at_error = "UPDATE mark SET trigger = 'out_of_memory' WHERE kind = 'census'";
-  take({kLocal}, 0, at_error);
+  add_census({kLocal}, 0, at_error);
   const Sequence census = holders().census->span.from_seq;
   EXPECT_TRUE(holders().at_error(*data_));
   EXPECT_TRUE(holders_at_error(*data_, trace_.storage_id(storage_), Sequence(census.value - 1)));

@@ -48,7 +48,7 @@ TEST(ReleaseVerdicts, BytesThatWereReadAsZeroHaveGoneWhateverElseIsKnown) {
   }
 }
 
-TEST(ReleaseVerdicts, WhatNobodyLookedAtAgainIsNotKnownWhereItWentLater) {
+TEST(ReleaseVerdicts, WhatWasNotCheckedAgainIsNotKnownWhereItWentLater) {
   const auto of = [](bool inside, bool later) {
     TestTrace trace;
     const Handle weight = gathered(trace, 0);
@@ -65,7 +65,7 @@ TEST(ReleaseVerdicts, WhatNobodyLookedAtAgainIsNotKnownWhereItWentLater) {
   EXPECT_EQ(of(false, false), (Judged{Verdict::kNever, true, false}));
 }
 
-TEST(ReleaseVerdicts, OfAStorageThatTheTraceDoesNotKnowOnlyItsBytesTell) {
+TEST(ReleaseVerdicts, OfAStorageThatIsNotInTheTraceOnlyItsBytesCount) {
   for (const bool kept : {false, true}) {
     TestTrace trace;
     trace.release(0, gathered(trace, 0));

@@ -125,7 +125,7 @@ bool happens_inside(const TraceData& data, const Mark& read, const Mark* gather)
 }
 
 /// True if any thread allocated a block of relevant size between `from` and `until`.
-bool memory_taken(const TraceData& data, Sequence from, Sequence until) {
+bool memory_allocated(const TraceData& data, Sequence from, Sequence until) {
   const auto& blocks = data.blocks_by_begin;
   auto block = std::upper_bound(blocks.begin(), blocks.end(), from,
                                 [](Sequence at, const auto& entry) { return at < entry.first; });
@@ -136,7 +136,7 @@ bool memory_taken(const TraceData& data, Sequence from, Sequence until) {
 }
 
 /// Splits the uses after the release: reads of the released data, and reads of data that an operator wrote later.
-void take_reads(const std::vector<const Mark*>& uses, ReleaseRow& row, SeenOfRelease& seen) {
+void split_reads(const std::vector<const Mark*>& uses, ReleaseRow& row, SeenOfRelease& seen) {
   Sequence written;
   for (const Mark* use : uses) {
     if (use->kind == MarkKind::kWrite && (!written.valid() || use->span.from_seq < written)) {
@@ -180,9 +180,9 @@ void judge(const TraceData& data, const LostStretches& lost, const SeenOfRelease
   const bool read_zero = mark.bytes == Bytes(0) || mark.bytes_after == Bytes(0) || mark.bytes_settled == Bytes(0);
   // If that thread does nothing more, allocations of other threads show whether the free was in time. The point of a
   // missing check is unknown.
-  const Sequence moment = mark.flags.not_settled ? row.at() : mark.settled_seq;
+  const Sequence point = mark.flags.not_settled ? row.at() : mark.settled_seq;
   const bool in_time =
-      row.gone && (moment.valid() ? row.gone->seq() <= moment : !memory_taken(data, row.at(), row.gone->seq()));
+      row.gone && (point.valid() ? row.gone->seq() <= point : !memory_allocated(data, row.at(), row.gone->seq()));
   const bool within_step =
       row.gone && (row.step == nullptr || !row.step->to.valid() || row.gone->seq() <= row.step->to);
   const bool bytes_settled = mark.bytes_settled.value_or(Bytes(0)).value > 0;
@@ -195,7 +195,7 @@ void judge(const TraceData& data, const LostStretches& lost, const SeenOfRelease
     row.residual = bytes_settled;
   } else {
     row.verdict = within_step ? Verdict::kLate : Verdict::kNever;
-    row.residual = bytes_settled || row.verdict == Verdict::kNever || !moment.valid();
+    row.residual = bytes_settled || row.verdict == Verdict::kNever || !point.valid();
   }
   const Sequence by = row.gone ? row.gone->seq() : row.step != nullptr ? row.step->to : Sequence();
   if (row.residual && lost.touch(row.at(), by)) {
@@ -242,7 +242,7 @@ void judge_all(const TraceData& data, std::map<Key, KeyMarks>& keys, Releases& r
       if (happens_inside(data, *use, next_gather)) continue;
       if (next_gather == nullptr || use->span.from_seq < next_gather->span.from_seq) uses.push_back(use);
     }
-    take_reads(uses, row, seen);
+    split_reads(uses, row, seen);
     judge(data, lost, seen, row);
     if (mark->flags.final) {
       seen.holders = holders_of_release(data, *mark);

@@ -86,7 +86,7 @@ TEST(WhatIfTest, AGapIsOpenFromItsBeginUntilItsEndWhileItsBlockLives) {
   ASSERT_EQ(at.size(), 5u);
   const auto open = [&](const Gap& gap) {
     std::vector<std::int64_t> bytes;
-    for (const Sequence moment : at) bytes.push_back(bytes_in_gaps({gap}, block.device, moment).value);
+    for (const Sequence point : at) bytes.push_back(bytes_in_gaps({gap}, block.device, point).value);
     return bytes;
   };
   EXPECT_EQ(open({&block, at[1], at[3]}), (std::vector<std::int64_t>{0, 100, 100, 0, 0}));

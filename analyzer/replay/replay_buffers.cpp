@@ -52,12 +52,12 @@ void ReplayBuffers::add_holders(const Cycle& cycle, ReplayBuffer& buffer) const 
 
 void ReplayBuffers::number_parameters() {
   std::map<std::tuple<Key, Bytes, Bytes>, std::int64_t> ids;
-  std::set<std::int64_t> taken;
+  std::set<std::int64_t> used;
   std::int64_t next = 0;
   for (const ReplayBuffer& buffer : buffers_) next = std::max(next, buffer.key.key + 1);
   for (ReplayBuffer& buffer : buffers_) {
     const auto [id, fresh] = ids.try_emplace({buffer.key, buffer.bytes, buffer.rounding}, buffer.key.key);
-    if (fresh && !taken.insert(id->second).second) taken.insert(id->second = next++);
+    if (fresh && !used.insert(id->second).second) used.insert(id->second = next++);
     buffer.id = id->second;
   }
 }

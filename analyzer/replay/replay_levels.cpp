@@ -23,8 +23,8 @@ class Rest {
 
   /// The next sequence with a change; zero if there is none.
   [[nodiscard]] Sequence next() const { return at_ < changes_.size() ? changes_[at_].at : Sequence(); }
-  void take_moment() {
-    for (const Sequence moment = next(); at_ < changes_.size() && changes_[at_].at == moment; ++at_) {
+  void apply_next() {
+    for (const Sequence point = next(); at_ < changes_.size() && changes_[at_].at == point; ++at_) {
       const Change& change = changes_[at_];
       if (change.of_buffers) {
         buffers_ += change.bytes;
@@ -54,7 +54,7 @@ void add_levels(const TraceData& data, const std::vector<OwnedBytes>& owned, Rep
   const Sequence end = plan.region.to;
   const std::vector<ReplayEvent> events = std::exchange(plan.events, {});
   Rest rest(data, plan.device, owned);
-  while (rest.next().valid() && rest.next() < begin) rest.take_moment();
+  while (rest.next().valid() && rest.next() < begin) rest.apply_next();
   plan.begin = Bytes(rest.total());
 
   std::int64_t level = 0;
@@ -69,7 +69,7 @@ void add_levels(const TraceData& data, const std::vector<OwnedBytes>& owned, Rep
   std::int64_t most = level;
   const auto advance = [&](Sequence until) {
     while (rest.next().valid() && rest.next() < until) {
-      rest.take_moment();
+      rest.apply_next();
       most = std::max(most, rest.height());
     }
   };
@@ -84,8 +84,8 @@ void add_levels(const TraceData& data, const std::vector<OwnedBytes>& owned, Rep
     flush(at);
     plan.events.push_back(events[i]);
     // Changes at one sequence come after all events at this sequence.
-    const bool last_of_moment = i + 1 == events.size() || events[i + 1].at > at;
-    if (last_of_moment && at < end) advance(Sequence(at.value + 1));
+    const bool last_of_point = i + 1 == events.size() || events[i + 1].at > at;
+    if (last_of_point && at < end) advance(Sequence(at.value + 1));
   }
   advance(end);
   flush(end);

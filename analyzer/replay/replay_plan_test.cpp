@@ -220,7 +220,7 @@ TEST(ReplayPlan, WhatWasThereBeforeItsGatherIsNeverThereTwice) {
   EXPECT_EQ(played_peak(planned.plan), 100);
 }
 
-TEST(ReplayPlan, AGatherThatFindsTheParameterThereTakesNothing) {
+TEST(ReplayPlan, AGatherThatFindsTheParameterThereAllocatesNothing) {
   TestTrace trace;
   TestTrace::Handle weight = 0;
   trace.op("zero3::allgather_param", [&] {
@@ -250,7 +250,7 @@ TEST(ReplayPlan, WhatNobodyReleasesIsForgottenWhenItEnds) {
   trace.op("aten::mm");
   trace.step(1);
   const Planned planned(trace);
-  // The second gather makes another storage, so nobody knows the first one any more.
+  // The second gather makes another storage, so the first one is not the parameter any more.
   EXPECT_EQ(planned.events(),
             (Texts{"level 0", "gather 0", "forget 0", "gather 1", "drop 0", "forget 1", "drop 1", "step 1"}));
 }
@@ -289,7 +289,7 @@ TEST(ReplayPlan, ParametersInOneStorageShareTheFirstOnesBuffer) {
   EXPECT_EQ(planned.plan.facts.releases[0].verdict, Verdict::kShared);
 }
 
-TEST(ReplayPlan, APartThatNobodyLookedAtHasNoNameAfterItsReleaseThoughItsStorageStays) {
+TEST(ReplayPlan, APartThatNobodyInspectedHasNoNameAfterItsReleaseThoughItsStorageStays) {
   TestTrace trace;
   const auto flat = trace.allocate(800);
   trace.gather(3, flat);

@@ -257,7 +257,7 @@ TEST(Findings, LaunchesAfterTheReleaseAreCountedUpToTheEndOfTheStorage) {
   EXPECT_EQ(releases.rows[1].launches()->counts.calls, 70) << "up to the next gather";
 }
 
-TEST(Findings, LaunchesOfATimeInWhichNobodyLookedAreNotTheWhole) {
+TEST(Findings, LaunchesOfATimeThatWasNotObservedAreNotTheWhole) {
   for (const bool from_the_begin : {false, true}) {
     TestTrace trace;
     trace.gpu = 0;

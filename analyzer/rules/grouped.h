@@ -20,7 +20,7 @@ class Grouped {
   }
   /// Calls `complete(alike, finding)` for each finding, in the order of their first items, and moves the findings out.
   template <class Complete>
-  [[nodiscard]] std::vector<Finding> take(Complete&& complete) {
+  [[nodiscard]] std::vector<Finding> extract(Complete&& complete) {
     std::vector<Finding> findings;
     for (const auto& group : order_) {
       complete(group->first, group->second);

@@ -102,7 +102,7 @@ TEST(Identity, OfTwoHoldersAtOneLineAreTwo) {
   EXPECT_FALSE(same_finding(found[0], found[1]));
 }
 
-TEST(Identity, AHolderThatIsNotCertainTellsNothingApart) {
+TEST(Identity, AHolderThatIsNotCertainDistinguishesNothing) {
   const FindingIdentity known{"residual", "gather in f (a.py)", "release in f (a.py)", "g (a.py)"};
   FindingIdentity other = known;
   other.holder = "h (a.py)";

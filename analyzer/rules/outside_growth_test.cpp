@@ -46,7 +46,7 @@ TEST(SteadyGrowth, NoiseAloneIsNone) {
   }
 }
 
-TEST(SteadyGrowth, AWalkAtRandomIsSeldomTakenForIt) {
+TEST(SteadyGrowth, AWalkAtRandomIsSeldomMistakenForIt) {
   std::mt19937 random(7);
   std::normal_distribution<double> step(0, kMiB);
   int found = 0;

@@ -13,7 +13,7 @@ namespace {
 struct Alike {
   std::string origin;
   StringId device, release_operator, function, file;
-  bool looked = false, explained = false, generated_local = false;
+  bool inspected = false, explained = false, generated_local = false;
   friend auto operator<=>(const Alike&, const Alike&) = default;  // NOLINT(modernize-use-nullptr)
 };
 
@@ -26,7 +26,7 @@ Alike alike(const TraceData& data, Origins& origins, const ReleaseRow& row) {
   key.release_operator = row.mark->name;
   const Holders* holders = row.holders();
   if (holders == nullptr) return key;
-  key.looked = true;
+  key.inspected = true;
   key.explained = holders->unexplained() == 0;
   if (holders->paths.empty()) return key;
   const HolderPath& path = holders->paths.front();
@@ -45,7 +45,7 @@ FindingItem item_of(const ReleaseRow& row) {
 }
 
 std::string why_of(const TraceData& data, const Alike& key, const Finding& finding) {
-  if (!key.looked) return "no census was taken at these releases: who holds the storages is not known";
+  if (!key.inspected) return "no census was taken at these releases: who holds the storages is not known";
   if (key.generated_local) {
     return "the compiled wrapper does not delete that name before it returns (typical of never-reuse operators)";
   }
@@ -99,7 +99,7 @@ std::vector<Finding> residual(const TraceData& data, const Releases& releases) {
   Grouped<Alike> groups;
   for (const ReleaseRow* row : rows) {
     Alike key = alike(data, origins, *row);
-    if (!key.looked) {
+    if (!key.inspected) {
       if (const auto same = known.find(row->key()); same != known.end() &&
                                                     same->second.release_operator == key.release_operator &&
                                                     same->second.origin == key.origin) {
@@ -108,7 +108,7 @@ std::vector<Finding> residual(const TraceData& data, const Releases& releases) {
     }
     groups.add(key, item_of(*row));
   }
-  return groups.take([&](const Alike& key, Finding& finding) {
+  return groups.extract([&](const Alike& key, Finding& finding) {
     finding.rule = "residual";
     finding.title = "release keeps storage";
     finding.classes.emplace_back("D19");

@@ -56,7 +56,7 @@ std::vector<Finding> use_after_release(const TraceData& data, const Releases& re
         site_of(data, row.mark->by.stack)};
     groups.add(key, item_of(row));
   }
-  return groups.take([&](const Alike& /*key*/, Finding& finding) {
+  return groups.extract([&](const Alike& /*key*/, Finding& finding) {
     finding.rule = "use_after_release";
     finding.title = "use after release";
     finding.classes.emplace_back("D24");

@@ -123,10 +123,10 @@ void TestTrace::read(std::int64_t release_mark, std::int64_t key, Handle handle,
   marks_.push_back(mark);
 }
 
-void TestTrace::launches(bool looking, std::int64_t calls, std::int64_t graphs, std::int64_t nccl) {
+void TestTrace::launches(bool observed, std::int64_t calls, std::int64_t graphs, std::int64_t nccl) {
   LaunchesRow row;
   row.id = event().seq;
-  row.looking = looking;
+  row.observed = observed;
   row.calls = calls;
   row.graphs = graphs;
   row.nccl = nccl;
@@ -229,7 +229,7 @@ void TestTrace::end_interval(std::optional<std::int64_t> step, Kept kept) {
   row.step = step;
   row.steps = step ? 1 : 0;
   row.kept = kept;
-  row.span.from = intervals_.empty() ? Moment{} : intervals_.back().span.to;
+  row.span.from = intervals_.empty() ? Point{} : intervals_.back().span.to;
   row.span.to = {seq_, seq_ * 1000};
   intervals_.push_back(row);
 }
@@ -266,16 +266,11 @@ Status TestTrace::write(const std::string& path) {
   const auto place = [&](const Event& at) { return at.seq != 0 ? Place{1, at.op, stack_id(at.stack)} : Place{}; };
 
   note(writer.begin());
-  note(writer.write(ThreadRow{1, 4711, text("MainThread"), moment(1)}));
+  note(writer.write(ThreadRow{1, 4711, text("MainThread"), point(1)}));
   for (std::size_t i = 0; i < ops_.size(); ++i) {
     const OpRow& op = ops_[i];
-    note(writer.write(OperatorRow{static_cast<RowId>(i) + 1,
-                                  1,
-                                  op.parent,
-                                  text(op.name),
-                                  op.scope,
-                                  op.ordinal,
-                                  {moment(op.from), moment(op.to)}}));
+    note(writer.write(OperatorRow{
+        static_cast<RowId>(i) + 1, 1, op.parent, text(op.name), op.scope, op.ordinal, {point(op.from), point(op.to)}}));
   }
   for (std::size_t i = 0; i < storages_.size(); ++i) {
     const StorageState& s = storages_[i];
@@ -288,7 +283,7 @@ Status TestTrace::write(const std::string& path) {
     row.birth = place(s.birth);
     row.end = place(s.end);
     row.end_ordinal = s.end.ordinal;
-    row.span = {moment(s.birth.seq), moment(s.end.seq)};
+    row.span = {point(s.birth.seq), point(s.end.seq)};
     note(writer.write(row));
     BlockRow block{id,
                    address + 0x40,
@@ -297,12 +292,12 @@ Status TestTrace::write(const std::string& path) {
                    id,
                    place(s.block_birth),
                    place(s.block_end),
-                   {moment(s.block_birth.seq), moment(s.block_end.seq)}};
+                   {point(s.block_birth.seq), point(s.block_end.seq)}};
     block.stream = s.stream;
     block.waits = s.waits;
-    if (s.done != 0) block.done = moment(s.done);
+    if (s.done != 0) block.done = point(s.done);
     note(writer.write(block));
-    note(writer.write(TensorRow{id, id, address + 0x80, id, place(s.birth), {moment(s.birth.seq), moment(s.end.seq)}}));
+    note(writer.write(TensorRow{id, id, address + 0x80, id, place(s.birth), {point(s.birth.seq), point(s.end.seq)}}));
   }
   for (std::size_t i = 0; i < marks_.size(); ++i) {
     const MarkState& m = marks_[i];
@@ -319,7 +314,7 @@ Status TestTrace::write(const std::string& path) {
     row.bytes = m.bytes;
     row.bytes_after = m.bytes_after;
     row.bytes_settled = m.settled_bytes;
-    if (m.settled_seq != 0) row.settled = moment(m.settled_seq);
+    if (m.settled_seq != 0) row.settled = point(m.settled_seq);
     row.declared = m.declared;
     row.remaining = m.remaining;
     if (!m.flags.empty()) row.flags = m.flags;
@@ -329,14 +324,14 @@ Status TestTrace::write(const std::string& path) {
     row.value = m.value;
     row.operator_id = m.at.op;
     row.stack = stack_id(m.at.stack);
-    row.span = {moment(m.at.seq), moment(m.to)};
+    row.span = {point(m.at.seq), point(m.to)};
     note(writer.write(row));
   }
   for (const LaunchesRow& row : launches_) note(writer.write(row));
   note(write_censuses(writer));
   note(write_owners(writer));
   RowId id = 0;
-  for (const auto& [code, what] : diagnostics_) note(writer.write(DiagnosticRow{++id, moment(1), code, text(what)}));
+  for (const auto& [code, what] : diagnostics_) note(writer.write(DiagnosticRow{++id, point(1), code, text(what)}));
   id = 0;
   for (const KeySumRow& row : key_sums) note(writer.write(row));
   for (const ParameterOf& of : parameters) {
@@ -406,7 +401,7 @@ Status TestTrace::write_censuses(TraceWriter& writer) {
   for (const CensusState& census : censuses_) {
     const auto storage = static_cast<RowId>(census.handle) + 1;
     const auto names = static_cast<std::int64_t>(census.locals.size());
-    const Span span{moment(census.seq), moment(census.seq)};
+    const Span span{point(census.seq), point(census.seq)};
     EdgeRow edge;
     edge.census = census.mark;
     edge.storage = storage;

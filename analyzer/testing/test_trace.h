@@ -132,7 +132,7 @@ class TestTrace {
     marks_.push_back(mark);
   }
   /// Launches so far, as an agent reports them before a release and when the storage is freed.
-  void launches(bool looking, std::int64_t calls, std::int64_t graphs = 0, std::int64_t nccl = 0);
+  void launches(bool observed, std::int64_t calls, std::int64_t graphs = 0, std::int64_t nccl = 0);
   /// A census of a release: one tensor, one Python object, these variables; `unexplained` more references.
   std::int64_t census(std::int64_t release_mark, Handle handle, const std::vector<LocalOf>& locals,
                       std::int64_t unexplained = 0);
@@ -208,7 +208,7 @@ class TestTrace {
   Event event() { return {++seq_, open_ops_.empty() ? 0 : open_ops_.back(), stack, ordinal_}; }
   MarkState new_mark(const std::string& kind, std::optional<Handle> handle);
 
-  [[nodiscard]] Moment moment(std::int64_t seq) const { return {seq, clock(seq)}; }
+  [[nodiscard]] Point point(std::int64_t seq) const { return {seq, clock(seq)}; }
   static std::optional<std::int64_t> known(std::int64_t number) {
     return number != 0 ? std::optional(number) : std::nullopt;
   }

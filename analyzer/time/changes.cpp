@@ -18,7 +18,7 @@ int rank_of(What what) {
       return 1;
     case What::kBegin:
       return 2;
-    case What::kMoment:
+    case What::kPoint:
       break;
   }
   return 3;
@@ -77,7 +77,7 @@ bool operator<(const Change& a, const Change& b) {
   return std::tuple(a.seq, rank_of(a.what)) < std::tuple(b.seq, rank_of(b.what));
 }
 
-void for_each_change(const TraceData& data, StringId device, std::vector<WantedMoment> moments,
+void for_each_change(const TraceData& data, StringId device, std::vector<RequestedPoint> points,
                      const std::function<void(const Change&)>& visit) {
   const std::map<Sequence, std::int64_t> moved = moved_bytes(data, device);
   std::vector<Change> others;
@@ -89,7 +89,7 @@ void for_each_change(const TraceData& data, StringId device, std::vector<WantedM
     others.push_back(
         {What::kLevel, curve.span.to_seq, curve.span.to_ns, nullptr, curve.end.value - curve.peak.value - of_blocks});
   }
-  for (const WantedMoment& moment : moments) others.push_back({What::kMoment, moment.seq, moment.ns, nullptr, 0});
+  for (const RequestedPoint& point : points) others.push_back({What::kPoint, point.seq, point.ns, nullptr, 0});
   std::stable_sort(others.begin(), others.end());
 
   BlockChanges begins(data, device, data.blocks_by_begin, What::kBegin);

@@ -11,12 +11,12 @@ namespace dcmt::analyzer {
 
 struct Change {
   enum class What {
-    kBegin,   ///< of `block`
-    kEnd,     ///< of `block`
-    kLevel,   ///< bytes without known blocks: an interval with sums only
-    kMoment,  ///< a requested point; nothing changes
+    kBegin,  ///< of `block`
+    kEnd,    ///< of `block`
+    kLevel,  ///< bytes without known blocks: an interval with sums only
+    kPoint,  ///< a requested point; nothing changes
   };
-  What what = What::kMoment;
+  What what = What::kPoint;
   Sequence seq;
   TimeNs ns;
   const Block* block = nullptr;
@@ -26,15 +26,15 @@ struct Change {
 };
 
 /// A point that must be among the changes.
-struct WantedMoment {
+struct RequestedPoint {
   Sequence seq;
   TimeNs ns;
 };
 
 /// Calls visit(change) for all changes of a device in order. The changes of an interval with sums only come at the
-/// interval's end; the curve reaches its peak at once within them. `moments` may be in any order. Each of them comes
+/// interval's end; the curve reaches its peak at once within them. `points` may be in any order. Each of them comes
 /// after all changes at the same sequence.
-void for_each_change(const TraceData& data, StringId device, std::vector<WantedMoment> moments,
+void for_each_change(const TraceData& data, StringId device, std::vector<RequestedPoint> points,
                      const std::function<void(const Change&)>& visit);
 
 }  // namespace dcmt::analyzer

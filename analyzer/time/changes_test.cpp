@@ -72,7 +72,7 @@ TEST(Changes, OfSumsGoToTheirPeakAndToTheirEnd) {
   EXPECT_EQ(points, (std::vector<std::pair<std::int64_t, std::int64_t>>{{1, 100}, {5, 700}, {9, 120}, {11, 20}}));
 }
 
-TEST(Changes, MomentsComeAfterWhatHappensThen) {
+TEST(Changes, PointsComeAfterWhatHappensThen) {
   TestTrace trace;
   const TestTrace::Handle a = trace.allocate(100);
   trace.drop(a);
@@ -83,7 +83,7 @@ TEST(Changes, MomentsComeAfterWhatHappensThen) {
                   {{block.span.to_seq, block.span.to_ns}, {block.span.from_seq, block.span.from_ns}},
                   [&](const Change& change) { order.push_back(change.what); });
   using What = Change::What;
-  EXPECT_EQ(order, (std::vector<What>{What::kBegin, What::kMoment, What::kEnd, What::kMoment}));
+  EXPECT_EQ(order, (std::vector<What>{What::kBegin, What::kPoint, What::kEnd, What::kPoint}));
 }
 
 }  // namespace

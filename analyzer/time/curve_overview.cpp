@@ -23,7 +23,7 @@ std::optional<std::int64_t> number_in(std::string_view text) {
 }
 
 /// The first and the last sequence that a point's name stands for.
-Expected<std::pair<Sequence, Sequence>> moment_of(Database& database, StepLookup& steps, std::string_view name) {
+Expected<std::pair<Sequence, Sequence>> ends_of_point(Database& database, StepLookup& steps, std::string_view name) {
   std::optional<std::pair<Sequence, Sequence>> found;
   if (const auto sequence = number_in(name)) {
     if (*sequence > 0) found = {Sequence(*sequence), Sequence(*sequence)};
@@ -57,12 +57,12 @@ Expected<CurveOverview> read(Database& database, const CurveQuestion& question) 
   Sequence from = overview.device.whole.from;
   Sequence to = overview.device.whole.to;
   if (!question.from.empty()) {
-    DCMT_ASSIGN_OR_RETURN(auto moment, moment_of(database, steps, question.from));
-    from = moment.first;
+    DCMT_ASSIGN_OR_RETURN(auto ends, ends_of_point(database, steps, question.from));
+    from = ends.first;
   }
   if (!question.to.empty()) {
-    DCMT_ASSIGN_OR_RETURN(auto moment, moment_of(database, steps, question.to));
-    to = moment.second;
+    DCMT_ASSIGN_OR_RETURN(auto ends, ends_of_point(database, steps, question.to));
+    to = ends.second;
   }
   if (to < from) {
     return Error{ErrorCode::kUsage, database.path() + ": --from lies after --to (sequences " +

@@ -35,7 +35,7 @@ std::optional<LaunchCoverage> launch_coverage(const TraceData& data, StorageId s
   LaunchCoverage coverage;
   coverage.counts = difference(std::prev(end)->counts, begin->counts);
   coverage.whole =
-      known_from_the_begin && std::all_of(begin, end, [](const LaunchesSoFar& row) { return row.looking; });
+      known_from_the_begin && std::all_of(begin, end, [](const LaunchesSoFar& row) { return row.observed; });
   return coverage;
 }
 

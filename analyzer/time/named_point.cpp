@@ -5,8 +5,8 @@
 
 namespace dcmt::analyzer {
 
-Error no_point(const std::string& path, std::string_view name, const std::string& takes) {
-  return {ErrorCode::kUsage, path + ": '" + printable(name) + "' names no point in this trace. " + takes + "."};
+Error no_point(const std::string& path, std::string_view name, const std::string& accepts) {
+  return {ErrorCode::kUsage, path + ": '" + printable(name) + "' names no point in this trace. " + accepts + "."};
 }
 
 Expected<Sequence> named_point(const TraceData& data, const std::string& path, std::string_view name, Sequence peak,

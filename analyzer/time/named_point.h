@@ -14,7 +14,7 @@ namespace dcmt::analyzer {
                                              Sequence peak, const std::string& options);
 
 /// The error for a name that no point has.
-/// @param takes  "--at takes a sequence number or step:N"
-[[nodiscard]] Error no_point(const std::string& path, std::string_view name, const std::string& takes);
+/// @param accepts  "--at takes a sequence number or step:N"
+[[nodiscard]] Error no_point(const std::string& path, std::string_view name, const std::string& accepts);
 
 }  // namespace dcmt::analyzer

@@ -39,7 +39,7 @@ bool makes_sense(const PyramidRow& row) {
          fits(row.highest_at.ns) && row.sums_only >= 0 && fits(row.sums_only);
 }
 
-CurveStretch stretch_of(const PyramidRow& row, const Moment& end) {
+CurveStretch stretch_of(const PyramidRow& row, const Point& end) {
   CurveStretch stretch;
   stretch.from = Sequence(row.from.seq);
   stretch.from_ns = TimeNs(row.from.ns);
@@ -126,7 +126,7 @@ Expected<Pyramid::Rows> Pyramid::read(std::string_view device, std::int64_t leve
     DCMT_ASSIGN_OR_RETURN(bool more, query.step());
     if (!more) {
       if (read.rows.empty()) return read;
-      const Moment& latest = read.rows.back().highest_at;
+      const Point& latest = read.rows.back().highest_at;
       read.end = {std::max(end_.seq, latest.seq + 1), std::max(end_.ns, latest.ns)};
       return read;
     }
@@ -161,7 +161,7 @@ Expected<std::vector<CurveStretch>> Pyramid::stretches(const DeviceCurve& device
   for (std::size_t first = 0; first < found.rows.size(); first += together) {
     const std::size_t end = std::min(first + together, found.rows.size());
     PyramidRow row = found.rows[first];
-    for (std::size_t i = first + 1; i < end; ++i) row.take(found.rows[i]);
+    for (std::size_t i = first + 1; i < end; ++i) row.merge(found.rows[i]);
     if (row.highest > device.whole.highest.value || row.lowest < device.whole.lowest.value) return damaged();
     stretches.push_back(stretch_of(row, end < found.rows.size() ? found.rows[end].from : found.end));
   }

@@ -58,7 +58,7 @@ class Pyramid {
   /// The rows of a level that overlap the stretch, and the begin of the row after them.
   struct Rows {
     std::vector<PyramidRow> rows;
-    Moment end;
+    Point end;
   };
   [[nodiscard]] Expected<Rows> read(std::string_view device, std::int64_t level, Sequence from, Sequence to) const;
   [[nodiscard]] Error damaged() const;
@@ -66,7 +66,7 @@ class Pyramid {
   Database* database_;
   bool stored_ = false;
   TimeNs start_;
-  Moment end_;  ///< of the trace
+  Point end_;  ///< of the trace
   std::vector<DeviceCurve> devices_;
 };
 

@@ -25,7 +25,7 @@ namespace {
 using dcmt::agent::begin_record;
 using dcmt::agent::commit_record;
 using dcmt::agent::Inside;
-using dcmt::agent::OneMoment;
+using dcmt::agent::SharedTime;
 using dcmt::agent::test_spool;
 using dcmt::spool::SequencedRecord;
 using dcmt::spool::SpoolReader;
@@ -49,7 +49,7 @@ bool record_block(std::uint64_t address, std::uint64_t bytes) {
 template <class Visit>
 std::uint64_t drain(Visit visit) {
   std::uint64_t count = 0;
-  while (test_spool().take() != 0) {
+  while (test_spool().read() != 0) {
     for (SequencedRecord r = test_spool().next(); r.header != nullptr; r = test_spool().next()) {
       visit(r);
       ++count;
@@ -97,7 +97,7 @@ TEST(AgentCore, FourThreadsLoseNothingWhileTheReaderKeepsUp) {
   EXPECT_EQ(blocks, kThreads * kEach);
   EXPECT_EQ(next_of.size(), kThreads);
   EXPECT_EQ(declared_lost, refused.load());
-  EXPECT_EQ(last_seq, test_spool().last_taken_sequence());
+  EXPECT_EQ(last_seq, test_spool().last_assigned_sequence());
 }
 
 TEST(AgentCore, AFullSpoolDropsCountsAndSaysSo) {
@@ -192,13 +192,13 @@ TEST(AgentCore, ARecordOfALaterThreadDestructorLeavesNoChunkOpen) {
 TEST(AgentCore, AForkedChildIsSilent) {
   test_spool();
   ASSERT_TRUE(record_block(1, 1));
-  const std::uint64_t before = test_spool().last_taken_sequence();
+  const std::uint64_t before = test_spool().last_assigned_sequence();
   const pid_t child = fork();
   if (child == 0) _exit(record_block(2, 2) || dcmt::agent::recording() ? 1 : 0);
   int status = 0;
   ASSERT_EQ(waitpid(child, &status, 0), child);
   EXPECT_EQ(WEXITSTATUS(status), 0);
-  EXPECT_EQ(test_spool().last_taken_sequence(), before);
+  EXPECT_EQ(test_spool().last_assigned_sequence(), before);
   EXPECT_TRUE(dcmt::agent::recording());
 }
 
@@ -207,11 +207,11 @@ TEST(AgentCore, WhatHappensTogetherHasOneTime) {
   constexpr std::uint64_t kGiven = 17;
   record_block(1, 0);
   {
-    const OneMoment moment;
+    const SharedTime outer;
     record_block(2, 0);
-    const OneMoment inner;
+    const SharedTime inner;
     record_block(3, 0);
-    const OneMoment given(kGiven);
+    const SharedTime given(kGiven);
     record_block(4, 0);
   }
   record_block(5, 0);

@@ -40,7 +40,7 @@ bool changes(std::atomic<std::uint32_t>& word, AskedReading value, std::uint64_t
 
 /// Asks unless an earlier request is still open. Publishes what this thread has done first.
 bool ask(std::atomic<std::uint32_t>& word, AskedReading question) noexcept {
-  if (const TorchProvider* torch = torch_provider(); torch != nullptr) torch->before_exact_moment();
+  if (const TorchProvider* torch = torch_provider(); torch != nullptr) torch->before_exact_point();
   std::uint32_t before = word.load(std::memory_order_acquire);
   const auto last = static_cast<AskedReading>(before);
   if (last != AskedReading::kNone && last != AskedReading::kDone && last != AskedReading::kNotRead) return false;

@@ -16,13 +16,13 @@ inline std::uint64_t nanoseconds(clockid_t clock) noexcept {
 }
 
 /// The cycle counter and the monotonic clock, read at about the same time.
-struct ClockLook {
+struct ClockSample {
   std::uint64_t tsc;
   std::uint64_t monotonic_ns;
   std::uint64_t apart;  ///< cycles between the two reads; if high, the thread was interrupted: read again
 };
 
-inline ClockLook look_at_clock() noexcept {
+inline ClockSample sample_clock() noexcept {
   const std::uint64_t before = cycles();
   const std::uint64_t monotonic_ns = nanoseconds(CLOCK_MONOTONIC);
   const std::uint64_t apart = cycles() - before;

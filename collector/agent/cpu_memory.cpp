@@ -16,7 +16,7 @@ namespace {
 /// Publishes what this thread has done, then asks.
 bool asks(spool::CpuMemory& memory, std::uint64_t timeout_ns, bool begins_anew) noexcept {
   constexpr timespec kPause{0, 200'000};
-  if (const TorchProvider* torch = torch_provider(); torch != nullptr) torch->before_exact_moment();
+  if (const TorchProvider* torch = torch_provider(); torch != nullptr) torch->before_exact_point();
   const std::uint64_t until = nanoseconds(CLOCK_MONOTONIC) + timeout_ns;
   const std::uint64_t sequence = spool_header()->next_seq.load(std::memory_order_relaxed);
   if (begins_anew) memory.new_peaks.fetch_add(1, std::memory_order_relaxed);

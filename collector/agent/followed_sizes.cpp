@@ -26,7 +26,7 @@ bool follows_small_size(std::uint64_t bytes) noexcept {
   return (g_hot.followed_sizes[size_class / 64].load(std::memory_order_relaxed) >> size_class % 64 & 1) != 0;
 }
 
-void take_followed_sizes() noexcept {
+void apply_followed_sizes() noexcept {
   const spool::Header* header = spool_header();
   if (header == nullptr) return;
   const spool::SmallSizes& asked = header->small_sizes;

@@ -57,7 +57,7 @@ void leave_forks() noexcept {
 }
 
 void note_unrecorded_allocation() noexcept {
-  if (take_wiped_gate()) g_inherited->forked_children.fetch_add(1, std::memory_order_relaxed);
+  if (close_wiped_gate()) g_inherited->forked_children.fetch_add(1, std::memory_order_relaxed);
 }
 
 }  // namespace dcmt::agent

@@ -24,7 +24,7 @@ void close_gate() noexcept {
   g_hot.gate.store(static_cast<std::uint32_t>(GateState::kClosed), std::memory_order_release);
 }
 
-bool take_wiped_gate() noexcept {
+bool close_wiped_gate() noexcept {
   auto expected = static_cast<std::uint32_t>(GateState::kWiped);
   // Read first: a process that does not record must not pay for an atomic exchange at every hook.
   return g_made && g_hot.gate.load(std::memory_order_relaxed) == expected &&

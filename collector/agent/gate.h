@@ -43,7 +43,7 @@ extern DCMT_AGENT_API HotPage g_hot;
 DCMT_AGENT_API bool follows_small_size(std::uint64_t bytes) noexcept;
 
 /// True once in a forked child: at the first call there.
-bool take_wiped_gate() noexcept;
+bool close_wiped_gate() noexcept;
 
 inline bool gate_open() noexcept {
   return g_hot.gate.load(std::memory_order_relaxed) == static_cast<std::uint32_t>(GateState::kOpen);

@@ -33,7 +33,7 @@ inline bool follows_size(std::uint64_t bytes) noexcept {
   return bytes >= static_cast<std::uint64_t>(kFollowedBytes) || follows_small_size(bytes);
 }
 
-/// True if objects were loaded and take_objects_changed() (provider.h) has not been called since.
+/// True if objects were loaded and consume_objects_changed() (provider.h) has not been called since.
 inline bool objects_changed() noexcept {
   return t_state.has_loaded != 0 || g_hot.objects_changed.load(std::memory_order_relaxed) != 0;
 }
@@ -51,16 +51,16 @@ class Inside {
 
 /// While one lives on a thread, all of its records have the same time: the counter is read once for events that happen
 /// together. In a virtual machine, reading the counter is the most expensive part of a record.
-class OneMoment {
+class SharedTime {
  public:
   /// @param tsc  of a record that this thread has just written; 0: now
-  explicit OneMoment(std::uint64_t tsc = 0) noexcept : before_(t_state.moment) {
-    t_state.moment = tsc != 0 ? tsc : before_ != 0 ? before_ : cycles();
+  explicit SharedTime(std::uint64_t tsc = 0) noexcept : before_(t_state.shared_tsc) {
+    t_state.shared_tsc = tsc != 0 ? tsc : before_ != 0 ? before_ : cycles();
   }
-  ~OneMoment() { t_state.moment = before_; }
-  [[nodiscard]] std::uint64_t tsc() const noexcept { return t_state.moment; }
-  OneMoment(const OneMoment&) = delete;
-  OneMoment& operator=(const OneMoment&) = delete;
+  ~SharedTime() { t_state.shared_tsc = before_; }
+  [[nodiscard]] std::uint64_t tsc() const noexcept { return t_state.shared_tsc; }
+  SharedTime(const SharedTime&) = delete;
+  SharedTime& operator=(const SharedTime&) = delete;
 
  private:
   std::uint64_t before_;
@@ -86,7 +86,7 @@ inline wire::RecordHeader* append(wire::RecordType type, std::size_t bytes, std:
   header->words = static_cast<std::uint16_t>(bytes / 8);
   header->aux = aux;
   header->seq = g_next_seq->fetch_add(wire::sequences_of(type), std::memory_order_relaxed);
-  header->tsc = t_state.moment != 0 ? t_state.moment : cycles();
+  header->tsc = t_state.shared_tsc != 0 ? t_state.shared_tsc : cycles();
   return header;
 }
 

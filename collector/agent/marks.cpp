@@ -19,7 +19,7 @@ void write_mark(wire::RecordType type, wire::MarkKind kind, const char* name, st
                 std::int64_t value) noexcept {
   if (!recording()) return;
   Inside inside;
-  if (g_torch != nullptr) g_torch->before_exact_moment();
+  if (g_torch != nullptr) g_torch->before_exact_point();
   const std::uint64_t text = name != nullptr ? intern(name, strlen(name)) : 0;
   const std::uint64_t stack = python_stack();
   auto* record =

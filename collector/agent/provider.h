@@ -42,7 +42,7 @@ DCMT_AGENT_API void diagnose(wire::DiagnosticCode code, const char* text) noexce
 DCMT_AGENT_API void* arena(std::size_t bytes) noexcept;
 
 /// True once after an object was loaded: for every thread that has called dlopen(), and for one of all other threads.
-DCMT_AGENT_API bool take_objects_changed() noexcept;
+DCMT_AGENT_API bool consume_objects_changed() noexcept;
 
 /// The replacements of dlopen and dlsym in this process (collector/inject/trampolines.S). They are needed if they do
 /// not precede those of the C library: a program that loads the agent itself does not have them. nullptr if they do
@@ -53,7 +53,7 @@ struct LoaderFunctions {
 };
 DCMT_AGENT_API LoaderFunctions loader_functions_to_import() noexcept;
 
-/// For a caller of take_objects_changed() that could not finish its work.
+/// For a caller of consume_objects_changed() that could not finish its work.
 DCMT_AGENT_API void note_objects_changed() noexcept;
 
 /// Path of the compiled table of operators; nullptr: none.
@@ -63,7 +63,7 @@ DCMT_AGENT_API const char* operators_path() noexcept;
 DCMT_AGENT_API void note_unrecorded_allocation() noexcept;
 
 /// Applies what the recorder has asked for since the last call. Cheap if nothing is new.
-DCMT_AGENT_API void take_followed_sizes() noexcept;
+DCMT_AGENT_API void apply_followed_sizes() noexcept;
 /// Stops tracking small sizes.
 void forget_followed_sizes() noexcept;
 /// Publishes the addresses of the size tables of small blocks (trace/spool/small_sizes.h). The tables must live for
@@ -81,12 +81,12 @@ DCMT_AGENT_API std::uint32_t watched_ranges() noexcept;
 /// Removes all ranges.
 void forget_ranges() noexcept;
 /// The owner of the memory at an address, if the memory is watched.
-struct RangeLook {
+struct WatchedRange {
   const void* owner;    ///< nullptr: not watched
   std::uint64_t bytes;  ///< of the range
   bool busy;            ///< unknown: the table was changing
 };
-DCMT_AGENT_API RangeLook range_at(std::uint64_t address) noexcept;
+DCMT_AGENT_API WatchedRange range_at(std::uint64_t address) noexcept;
 
 /// From here on, TorchProvider::thread_end is called when the calling thread ends, even if it makes no record.
 DCMT_AGENT_API void follow_thread_end() noexcept;
@@ -195,7 +195,7 @@ struct TorchProvider {
   /// `bytes`. `name` is the kernel's mangled name, or the name of the copy function. Called inside the guard.
   void (*gpu_touch)(const void* owner, std::uint64_t bytes, const char* name) noexcept;
   /// A mark is about to be written, or the process exits. Called inside the guard.
-  void (*before_exact_moment)() noexcept;
+  void (*before_exact_point)() noexcept;
   /// A call is about to give the GPU work, and such calls are observed. Called inside the guard.
   void (*gpu_work_begins)() noexcept;
   /// Writes the live blocks of the GPU allocators, if the recording began in a running program. Called once when the

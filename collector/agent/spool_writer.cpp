@@ -88,13 +88,13 @@ void on_thread_end(void*) {
 
 // For tests: how many more times threads may reach a point in renew_chunk() before the process is killed; 0: no limit.
 constinit std::atomic<std::int32_t> g_kill_when_closed{0};
-constinit std::atomic<std::int32_t> g_kill_when_taken{0};
+constinit std::atomic<std::int32_t> g_kill_when_acquired{0};
 
 void read_test_kill() noexcept {
   const char* point = getenv(kEnvTestKill);
   if (point == nullptr) return;
   if (strncmp(point, "closed:", 7) == 0) g_kill_when_closed.store(atoi(point + 7));
-  if (strncmp(point, "taken:", 6) == 0) g_kill_when_taken.store(atoi(point + 6));
+  if (strncmp(point, "taken:", 6) == 0) g_kill_when_acquired.store(atoi(point + 6));
 }
 
 void kill_if_due(std::atomic<std::int32_t>& left) noexcept {
@@ -106,7 +106,7 @@ constinit std::atomic<std::uint64_t> g_full_since{~std::uint64_t{0}};
 
 /// Acquires a chunk for this thread; -1 if none is free. While the recorder is stopped, all threads come here with each
 /// record, so no thread searches until the recorder has freed chunks.
-std::int64_t take_chunk() noexcept {
+std::int64_t acquire_chunk() noexcept {
   const std::uint32_t given_back = g_header->given_back.load(std::memory_order_acquire);
   if (g_full_since.load(std::memory_order_relaxed) == given_back) return -1;
   const std::uint32_t start = g_header->chunk_hint.load(std::memory_order_relaxed);
@@ -133,10 +133,10 @@ void publish(const wire::RecordHeader* header) noexcept {
 /// Reads counter and clock at about the same time; repeats if the thread was interrupted in between.
 void read_clock(wire::ClockRecord& clock) noexcept {
   constexpr std::uint64_t kMaxCycles = 5'000;
-  ClockLook look = look_at_clock();
-  for (int again = 0; again < 2 && look.apart > kMaxCycles; ++again) look = look_at_clock();
-  clock.header.tsc = look.tsc;
-  clock.monotonic_ns = look.monotonic_ns;
+  ClockSample sample = sample_clock();
+  for (int again = 0; again < 2 && sample.apart > kMaxCycles; ++again) sample = sample_clock();
+  clock.header.tsc = sample.tsc;
+  clock.monotonic_ns = sample.monotonic_ns;
 }
 
 /// The records that begin each chunk make it readable alone: the thread (once), the clock, earlier losses.
@@ -175,9 +175,9 @@ void join_session() noexcept {
 bool renew_chunk() noexcept {
   close_thread_chunk();
   kill_if_due(g_kill_when_closed);
-  const std::int64_t index = take_chunk();
+  const std::int64_t index = acquire_chunk();
   if (index < 0) return false;
-  kill_if_due(g_kill_when_taken);
+  kill_if_due(g_kill_when_acquired);
   const bool first = t_state.number == 0;
   if (first) t_state.number = g_header->threads.fetch_add(1, std::memory_order_relaxed) + 1;
   follow_thread_end();  // each time: a destructor of an ending thread may record again after on_thread_end()
@@ -207,7 +207,7 @@ bool make_thread_end_key() noexcept {
 }
 
 /// Initializes the header of new memory and the pointers into it. A new session begins.
-void take_spool(void* base, const SpoolOptions& options, std::uint64_t first_seq) noexcept {
+void initialize_spool(void* base, const SpoolOptions& options, std::uint64_t first_seq) noexcept {
   auto* header = static_cast<spool::Header*>(base);
   memcpy(header->magic, spool::kMagic, sizeof header->magic);
   header->wire_version = wire::kWireVersion;
@@ -243,7 +243,7 @@ const char* adopt_spool(int memory, const SpoolOptions& options) noexcept {
   if (base == MAP_FAILED || !prepare_for_forks(memory, base, bytes) || !make_thread_end_key()) {
     return "the spool could not be mapped";
   }
-  take_spool(base, options, spool::kRoomForPast);
+  initialize_spool(base, options, spool::kRoomForPast);
   return nullptr;
 }
 
@@ -281,7 +281,7 @@ const char* open_spool(const SpoolOptions& options) noexcept {
     unlink(hidden);
     return "the spool could not be mapped";
   }
-  take_spool(base, options, 1);
+  initialize_spool(base, options, 1);
   read_test_kill();
   return nullptr;
 }

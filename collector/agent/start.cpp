@@ -133,7 +133,7 @@ void empty_tables() { g_can_begin = empty_arena() && g_can_begin; }
 
 /// Restores all hooks and forgets all state. Requires that the gate is closed.
 void leave_all() noexcept {
-  constexpr timespec kMoment{0, 20'000'000};
+  constexpr timespec kGracePeriod{0, 20'000'000};
   const Inside inside;
   drop_main_thread_work();
   const TorchProvider* torch = torch_provider();
@@ -141,7 +141,7 @@ void leave_all() noexcept {
   if (torch != nullptr) torch->leave();
   if (g_python != nullptr) g_python->leave();
   // Let threads that are inside a hook finish their records. A slower thread writes to memory that stays mapped.
-  nanosleep(&kMoment, nullptr);
+  nanosleep(&kGracePeriod, nullptr);
   leave_spool();
   g_cuda = nullptr;
   g_python = nullptr;
@@ -222,7 +222,7 @@ void end_session() noexcept {
   if (!gate_open()) return;
   {
     const Inside inside;
-    if (const TorchProvider* torch = torch_provider(); torch != nullptr) torch->before_exact_moment();
+    if (const TorchProvider* torch = torch_provider(); torch != nullptr) torch->before_exact_point();
     if (g_cuda != nullptr) g_cuda->before_end();
     close_thread_chunk();
   }
@@ -240,7 +240,7 @@ void make_way_for_cupti_user() noexcept {
 }
 
 void note_objects_changed() noexcept { g_hot.objects_changed.store(1, std::memory_order_relaxed); }
-bool take_objects_changed() noexcept {
+bool consume_objects_changed() noexcept {
   const bool own = t_state.has_loaded != 0;
   t_state.has_loaded = 0;
   return g_hot.objects_changed.exchange(0, std::memory_order_relaxed) != 0 || own;
@@ -274,7 +274,7 @@ __attribute__((destructor)) void on_exit() {
   if (gate_open() && !g_refused) {
     if (const TorchProvider* torch = torch_provider(); torch != nullptr) {
       const Inside inside;
-      torch->before_exact_moment();
+      torch->before_exact_point();
     }
     close_thread_chunk();
     spool_header()->state.store(static_cast<std::uint32_t>(spool::AgentState::kFinished));

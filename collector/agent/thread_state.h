@@ -22,7 +22,7 @@ struct ThreadState {
   std::uint8_t has_loaded;   ///< the thread has called dlopen(), and has not checked for new objects since
   std::uint16_t session;     ///< session of the thread number, chunk and count of lost records; 0: none yet
   void* torch;               ///< torch_thread_slot()
-  std::uint64_t moment;      ///< tsc of the live OneMoment; 0: none
+  std::uint64_t shared_tsc;  ///< tsc of the live SharedTime; 0: none
 };
 static_assert(sizeof(ThreadState) == 64);
 static_assert(offsetof(ThreadState, has_loaded) == 44);  // collector/inject/trampolines.S writes it

@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::uint32_t kRanges = 1024;
 constexpr int kPatience = 4096;  ///< tries of a writer while another one changes the table
-constexpr int kLooks = 256;      ///< tries of a reader while the table changes
+constexpr int kMostTries = 256;  ///< tries of a reader while the table changes
 
 struct Range {
   std::atomic<std::uint64_t> begin;
@@ -98,12 +98,12 @@ bool unwatch_range(const void* owner) noexcept {
 
 std::uint32_t watched_ranges() noexcept { return g_count.load(kSee); }
 
-RangeLook range_at(std::uint64_t address) noexcept {
-  for (int look = 0; look < kLooks; ++look) {
+WatchedRange range_at(std::uint64_t address) noexcept {
+  for (int tries = 0; tries < kMostTries; ++tries) {
     const std::uint32_t version = g_version.load(std::memory_order_acquire);
     if (version % 2 != 0) continue;
     const std::uint32_t beyond = first_beyond(address, std::min(g_count.load(kSee), kRanges));
-    RangeLook found{nullptr, 0, false};
+    WatchedRange found{nullptr, 0, false};
     if (beyond > 0) {
       const Range& range = g_ranges[beyond - 1];
       const std::uint64_t end = range.end.load(kSee);

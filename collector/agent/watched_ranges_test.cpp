@@ -10,10 +10,10 @@
 namespace {
 
 using dcmt::agent::range_at;
-using dcmt::agent::RangeLook;
 using dcmt::agent::unwatch_range;
 using dcmt::agent::watch_range;
 using dcmt::agent::watched_ranges;
+using dcmt::agent::WatchedRange;
 
 const void* owner(std::uint64_t number) { return reinterpret_cast<const void*>(number); }
 
@@ -64,13 +64,13 @@ TEST(WatchedRanges, ReadersNeverSeeARangeThatWasNotThere) {
     });
   }
   for (int i = 0; i < 100'000; ++i) {
-    const RangeLook first = range_at(0x100800);
-    const RangeLook second = range_at(0x300800);
+    const WatchedRange first = range_at(0x100800);
+    const WatchedRange second = range_at(0x300800);
     ASSERT_TRUE(first.busy || (first.owner == owner(1) && first.bytes == 0x1000));
     ASSERT_TRUE(second.busy || (second.owner == owner(2) && second.bytes == 0x1000));
-    const RangeLook none = range_at(0x150000);
+    const WatchedRange none = range_at(0x150000);
     ASSERT_EQ(none.owner, nullptr);
-    const RangeLook changing = range_at(0x201800);
+    const WatchedRange changing = range_at(0x201800);
     ASSERT_TRUE(changing.owner == nullptr || changing.owner == owner(101));
   }
   over = true;

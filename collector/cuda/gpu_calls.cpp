@@ -138,20 +138,20 @@ class Arguments {
  public:
   explicit Arguments(const char* name) noexcept : name_(name) {}
 
-  void look_at(const void* argument, std::size_t bytes) noexcept {
+  void inspect(const void* argument, std::size_t bytes) noexcept {
     for (std::size_t at = 0; at + sizeof(std::uint64_t) <= bytes; at += sizeof(std::uint64_t)) {
       std::uint64_t word = 0;
       memcpy(&word, static_cast<const char*>(argument) + at, sizeof word);
-      look_at_address(word);
+      inspect_address(word);
     }
   }
 
-  void look_at_address(std::uint64_t address) noexcept {
+  void inspect_address(std::uint64_t address) noexcept {
     // These are sizes, flags and small numbers.
     if (address < kLowestAddress) return;
-    const agent::RangeLook look = agent::range_at(address);
-    busy_ = busy_ || look.busy;
-    if (look.owner != nullptr) touch(look);
+    const agent::WatchedRange range = agent::range_at(address);
+    busy_ = busy_ || range.busy;
+    if (range.owner != nullptr) touch(range);
   }
 
   /// True if the watched memory was changing, so that the search may be incomplete.
@@ -162,12 +162,12 @@ class Arguments {
   static constexpr std::uint32_t kMostOwners = 64;
 
   /// Reports each owner once. If there are more than kMostOwners, some may be reported twice.
-  void touch(const agent::RangeLook& look) noexcept {
-    if (std::find(owners_, owners_ + count_, look.owner) != owners_ + count_) return;
+  void touch(const agent::WatchedRange& range) noexcept {
+    if (std::find(owners_, owners_ + count_, range.owner) != owners_ + count_) return;
     if (count_ == kMostOwners) count_ = 0;
-    owners_[count_++] = look.owner;
+    owners_[count_++] = range.owner;
     if (const agent::TorchProvider* torch = agent::torch_provider(); torch != nullptr) {
-      torch->gpu_touch(look.owner, look.bytes, name_);
+      torch->gpu_touch(range.owner, range.bytes, name_);
     }
   }
 
@@ -178,7 +178,7 @@ class Arguments {
 };
 
 /// Inspects the buffer of all parameters that a caller can pass instead of an array.
-void look_at_buffer(void** extra, Arguments& arguments) noexcept {
+void inspect_buffer(void** extra, Arguments& arguments) noexcept {
   constexpr int kMostEntries = 4;
   constexpr std::size_t kMostBytes = 32 * 1024;
   const void* buffer = nullptr;
@@ -187,57 +187,57 @@ void look_at_buffer(void** extra, Arguments& arguments) noexcept {
     if (extra[0] == CU_LAUNCH_PARAM_BUFFER_POINTER) buffer = extra[1];
     if (extra[0] == CU_LAUNCH_PARAM_BUFFER_SIZE) bytes = *static_cast<const std::size_t*>(extra[1]);
   }
-  if (buffer != nullptr) arguments.look_at(buffer, std::min(bytes, kMostBytes));
+  if (buffer != nullptr) arguments.inspect(buffer, std::min(bytes, kMostBytes));
 }
 
-void look_at_kernel(CUfunction kernel, void** parameters, void** extra, const char* name) noexcept {
+void inspect_kernel(CUfunction kernel, void** parameters, void** extra, const char* name) noexcept {
   std::uint16_t scratch[kMostParameters];
   const KernelParameters known = parameters_of(kernel, name, scratch);
   if (known.nccl) count_one(g_counts.nccl);
   Arguments arguments(name);
   if (parameters != nullptr) {
     for (std::uint32_t i = 0; i < known.count; ++i) {
-      if (parameters[i] != nullptr) arguments.look_at(parameters[i], known.sizes[i]);
+      if (parameters[i] != nullptr) arguments.inspect(parameters[i], known.sizes[i]);
     }
   } else if (extra != nullptr) {
-    look_at_buffer(extra, arguments);
+    inspect_buffer(extra, arguments);
   }
   if (arguments.busy() || (parameters != nullptr && !known.known)) count_one(g_counts.unknown);
 }
 
-void look_at_copy(const void* words, std::size_t first, std::size_t second, const char* name) noexcept {
+void inspect_copy(const void* words, std::size_t first, std::size_t second, const char* name) noexcept {
   const auto* addresses = static_cast<const std::uint64_t*>(words);
   Arguments arguments(name);
-  arguments.look_at_address(addresses[first]);
-  if (second != first) arguments.look_at_address(addresses[second]);
+  arguments.inspect_address(addresses[first]);
+  if (second != first) arguments.inspect_address(addresses[second]);
   if (arguments.busy()) count_one(g_counts.unknown);
 }
 
-void look_at_call(Call call, const CUpti_CallbackData& data) noexcept {
+void inspect_call(Call call, const CUpti_CallbackData& data) noexcept {
   const void* given = data.functionParams;
   switch (call) {
     case Call::kKernel: {
       const auto& launch = *static_cast<const cuLaunchKernel_params*>(given);
-      return look_at_kernel(launch.f, launch.kernelParams, launch.extra, data.symbolName);
+      return inspect_kernel(launch.f, launch.kernelParams, launch.extra, data.symbolName);
     }
     case Call::kKernelEx: {
       const auto& launch = *static_cast<const cuLaunchKernelEx_params*>(given);
-      return look_at_kernel(launch.f, launch.kernelParams, launch.extra, data.symbolName);
+      return inspect_kernel(launch.f, launch.kernelParams, launch.extra, data.symbolName);
     }
     case Call::kCooperative: {
       const auto& launch = *static_cast<const cuLaunchCooperativeKernel_params*>(given);
-      return look_at_kernel(launch.f, launch.kernelParams, nullptr, data.symbolName);
+      return inspect_kernel(launch.f, launch.kernelParams, nullptr, data.symbolName);
     }
     case Call::kOtherKernel:
       return count_one(g_counts.unknown);
     case Call::kGraph:
       return count_one(g_counts.graphs);
     case Call::kCopy:
-      return look_at_copy(given, 0, 1, data.functionName);
+      return inspect_copy(given, 0, 1, data.functionName);
     case Call::kPeerCopy:
-      return look_at_copy(given, 0, 2, data.functionName);
+      return inspect_copy(given, 0, 2, data.functionName);
     case Call::kFill:
-      return look_at_copy(given, 0, 0, data.functionName);
+      return inspect_copy(given, 0, 0, data.functionName);
     case Call::kOtherCopy:
       return count_one(g_counts.copies);
     case Call::kUnload:
@@ -263,12 +263,12 @@ void CUPTIAPI on_gpu_call(void*, CUpti_CallbackDomain domain, CUpti_CallbackId i
     write_launches(true);
   }
   if (const agent::TorchProvider* torch = agent::torch_provider(); torch != nullptr) torch->gpu_work_begins();
-  look_at_call(kCallOf[id], call);
+  inspect_call(kCallOf[id], call);
 }
 
-void write_launches(bool looking) noexcept {
+void write_launches(bool observed) noexcept {
   auto* record = static_cast<wire::LaunchesRecord*>(
-      agent::begin_record(wire::RecordType::kLaunches, sizeof(wire::LaunchesRecord), looking ? 1 : 0));
+      agent::begin_record(wire::RecordType::kLaunches, sizeof(wire::LaunchesRecord), observed ? 1 : 0));
   if (record == nullptr) return;
   record->calls = g_counts.calls.load(std::memory_order_relaxed);
   record->graphs = g_counts.graphs.load(std::memory_order_relaxed);

@@ -13,7 +13,7 @@ std::span<const CUpti_CallbackId> wanted_calls() noexcept;
 /// The callback. It may run on any thread, inside any call of the job to CUDA.
 void CUPTIAPI on_gpu_call(void*, CUpti_CallbackDomain domain, CUpti_CallbackId id, const void* data) noexcept;
 
-/// Writes a LaunchesRecord; `looking`: calls are observed. Call it inside the guard.
-void write_launches(bool looking) noexcept;
+/// Writes a LaunchesRecord; `observed`: calls are observed. Call it inside the guard.
+void write_launches(bool observed) noexcept;
 
 }  // namespace dcmt::cuda_provider

@@ -63,7 +63,7 @@ void say_that_another_has_it() noexcept {
       "CUPTI serves one at a time");
 }
 
-bool take_turn(State from) noexcept { return g_state.compare_exchange_strong(from, State::kChanging); }
+bool begin_change(State from) noexcept { return g_state.compare_exchange_strong(from, State::kChanging); }
 
 void subscribe() noexcept {
   set_driver(find_driver());
@@ -72,10 +72,10 @@ void subscribe() noexcept {
   const CUptiResult result = g_cupti.subscribe(&g_subscriber, on_gpu_call, nullptr);
   if (result != CUPTI_SUCCESS) {
     static char text[160];  // only the thread that changes the state writes it
-    const bool taken = result == CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED;
+    const bool in_use = result == CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED;
     snprintf(text, sizeof text, "CUPTI refuses (error %d): kernels that touch released storages are not seen",
              static_cast<int>(result));
-    taken ? say_that_another_has_it() : say_once(text);
+    in_use ? say_that_another_has_it() : say_once(text);
     g_next_try_ns.store(now_ns() + kBetweenTriesNs, std::memory_order_relaxed);
     g_state.store(State::kOff);
     return;
@@ -97,7 +97,7 @@ bool make_way(State away) noexcept {
     State state = g_state.load();
     if (state == State::kGone || state == away) return false;
     if (state == State::kOn) {
-      if (!take_turn(State::kOn)) continue;
+      if (!begin_change(State::kOn)) continue;
       static_cast<void>(g_cupti.unsubscribe(g_subscriber));
       g_state.store(away);
       if (!agent::recording()) return true;
@@ -178,7 +178,7 @@ bool begin_subscription(const char** why) noexcept {
 void watch_calls() noexcept {
   switch (g_state.load(std::memory_order_relaxed)) {
     case State::kOff:
-      if (now_ns() < g_next_try_ns.load(std::memory_order_relaxed) || !take_turn(State::kOff)) return;
+      if (now_ns() < g_next_try_ns.load(std::memory_order_relaxed) || !begin_change(State::kOff)) return;
       // Objects that were loaded since may import CUPTI, too. An object that is still being loaded is patched next
       // time.
       patch_imports(kGroups);

@@ -35,10 +35,10 @@ unsigned long long g_unloaded = 0;
 bool g_postponed = false;  ///< an object is still incomplete, and will be inspected again
 
 // For incomplete objects. Hooks ask as long as there is one, and a search costs milliseconds, so the number is limited.
-constexpr unsigned kMostLooks = 10;
+constexpr unsigned kMostSearches = 10;
 constexpr std::int64_t kFirstPauseNs = 1'000'000;
-unsigned g_looks = 0;  ///< unsuccessful searches since something was loaded
-std::int64_t g_next_look_ns = 0;
+unsigned g_failed_searches = 0;  ///< unsuccessful searches since something was loaded
+std::int64_t g_next_search_ns = 0;
 
 std::int64_t now_ns() {
   timespec now{};
@@ -69,7 +69,7 @@ struct Request {
   std::size_t written;
   bool changed;
   bool postponed;
-  bool looked;
+  bool searched;
   const char* given_up;
   SlotsOfObject slots;  ///< slots of the inspected object
 };
@@ -179,7 +179,7 @@ bool is_complete(const dl_phdr_info& info, const SlotsOfObject& slots) {
     const std::uintptr_t end = (info.dlpi_addr + part.p_vaddr + part.p_memsz) & ~(page_size - 1);
     if (begin < end) closed = mapping_of(begin).protection == PROT_READ;
   }
-  if (closed.has_value() && (*closed || g_looks < kMostLooks)) return *closed;
+  if (closed.has_value() && (*closed || g_failed_searches < kMostSearches)) return *closed;
   return info.dlpi_addr == 0 || are_relocated(span, slots);
 }
 
@@ -190,10 +190,10 @@ int patch_object(dl_phdr_info* info, std::size_t, void* context) {
   request.changed = request.changed || info->dlpi_adds != g_loaded || info->dlpi_subs != g_unloaded;
   g_loaded = info->dlpi_adds;
   g_unloaded = info->dlpi_subs;
-  if (!request.looked) {
-    if (request.changed) g_looks = 0;
-    if (!request.changed && (!g_postponed || now_ns() < g_next_look_ns)) return 1;
-    request.looked = true;
+  if (!request.searched) {
+    if (request.changed) g_failed_searches = 0;
+    if (!request.changed && (!g_postponed || now_ns() < g_next_search_ns)) return 1;
+    request.searched = true;
   }
   if (info->dlpi_addr == request.own_base) return 0;
   for (const ElfW(Addr) seen : g_seen) {
@@ -210,7 +210,7 @@ int patch_object(dl_phdr_info* info, std::size_t, void* context) {
     });
   });
   if (!has_room || (!slots.empty() && !is_complete(*info, slots))) {
-    if (g_looks < kMostLooks) {
+    if (g_failed_searches < kMostSearches) {
       request.postponed = true;
       return 0;
     }
@@ -240,12 +240,12 @@ Patched patch_imports(std::span<const std::span<const ImportPatch>> groups) noex
   Request request{groups, own_base(), 0, false, false, false, nullptr, {}};
   dl_iterate_phdr(patch_object, &request);
   request.slots.release();
-  if (request.looked) {
+  if (request.searched) {
     g_postponed = request.postponed;
-    g_next_look_ns = now_ns() + (kFirstPauseNs << g_looks);
-    g_looks = request.postponed ? g_looks + 1 : 0;
+    g_next_search_ns = now_ns() + (kFirstPauseNs << g_failed_searches);
+    g_failed_searches = request.postponed ? g_failed_searches + 1 : 0;
   }
-  return {request.written, g_postponed, request.looked, request.given_up};
+  return {request.written, g_postponed, request.searched, request.given_up};
 }
 
 void* loaded_library(const char* name) noexcept { return dlopen(name, RTLD_NOLOAD | RTLD_LAZY); }
@@ -267,7 +267,7 @@ struct SlotsWanted {
 
 std::size_t import_slots(const char* library, const char* symbol, std::span<void**> out) noexcept {
   SlotsWanted wanted{library, symbol, out, 0};
-  const auto look = [](dl_phdr_info* info, std::size_t, void* context) {
+  const auto visit = [](dl_phdr_info* info, std::size_t, void* context) {
     auto& of = *static_cast<SlotsWanted*>(context);
     const Imports imports = imports_of(*info);
     if (strcmp(imports.object, of.library) != 0) return 0;
@@ -276,7 +276,7 @@ std::size_t import_slots(const char* library, const char* symbol, std::span<void
     });
     return 1;
   };
-  dl_iterate_phdr(look, &wanted);
+  dl_iterate_phdr(visit, &wanted);
   return wanted.found;
 }
 
@@ -286,14 +286,14 @@ bool patch_slot(void** table, std::size_t index, void* replacement) noexcept {
   return write_slot(table + index, replacement, around);
 }
 
-void look_at_all_again() noexcept {
+void inspect_all_again() noexcept {
   g_seen.clear();
   g_loaded = 0;
 }
 
 std::size_t undo(void* replacement) noexcept {
   const NotCancelled not_cancelled;
-  look_at_all_again();
+  inspect_all_again();
   return undo_slots(replacement);
 }
 

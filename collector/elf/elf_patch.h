@@ -19,7 +19,7 @@ struct ImportPatch {
 struct Patched {
   std::size_t written;  ///< number of slots
   bool postponed;       ///< an object that imports one of the symbols is still being loaded: call again
-  bool looked;          ///< true: objects were searched; false: nothing was loaded since, or it is too early
+  bool searched;        ///< true: objects were searched; false: nothing was loaded since, or it is too early
   /// File of an object whose slots were never all relocated, although we waited: it stays unchanged. Valid as long as
   /// the object is loaded; nullptr: there is none.
   const char* given_up;
@@ -31,7 +31,7 @@ struct Patched {
 Patched patch_imports(std::span<const std::span<const ImportPatch>> groups) noexcept;
 
 /// The next patch_imports() inspects all objects again.
-void look_at_all_again() noexcept;
+void inspect_all_again() noexcept;
 
 /// The handle of a loaded library; nullptr if the process has not loaded it.
 void* loaded_library(const char* name) noexcept;

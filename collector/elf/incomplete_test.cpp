@@ -39,7 +39,7 @@ void open_pages() {
   EXPECT_EQ(dl_iterate_phdr(visit, nullptr), 1) << "the importer is not loaded";
 }
 
-TEST(Incomplete, IsLookedAtAFewTimesAndThenTakenAsItsSlotsAre) {
+TEST(Incomplete, IsInspectedAFewTimesAndThenAcceptedAsItsSlotsAre) {
   void* importer = dlopen(DCMT_TEST_IMPORTER, RTLD_NOW);
   ASSERT_NE(importer, nullptr) << dlerror();
   auto* const call = reinterpret_cast<int (*)()>(dlsym(importer, "dcmt_test_call"));
@@ -47,12 +47,12 @@ TEST(Incomplete, IsLookedAtAFewTimesAndThenTakenAsItsSlotsAre) {
   open_pages();
 
   // Every hook of a job calls this as long as an object is incomplete.
-  int looks = 0;
+  int searches = 0;
   int calls = 0;
   Patched patched{};
   do {
     patched = patch_imports(kGroups);
-    looks += patched.looked ? 1 : 0;
+    searches += patched.searched ? 1 : 0;
     ++calls;
     if (patched.postponed) {
       EXPECT_EQ(call(), 1);
@@ -60,12 +60,12 @@ TEST(Incomplete, IsLookedAtAFewTimesAndThenTakenAsItsSlotsAre) {
     std::this_thread::yield();
   } while (patched.postponed);
   EXPECT_GT(calls, 100);
-  EXPECT_GT(looks, 3);
-  EXPECT_LT(looks, 20);
+  EXPECT_GT(searches, 3);
+  EXPECT_LT(searches, 20);
   EXPECT_EQ(patched.written, 1u);
   EXPECT_EQ(patched.given_up, nullptr);
   EXPECT_EQ(call(), 2);
-  EXPECT_FALSE(patch_imports(kGroups).looked);
+  EXPECT_FALSE(patch_imports(kGroups).searched);
 }
 
 }  // namespace

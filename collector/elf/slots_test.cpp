@@ -72,7 +72,7 @@ TEST_F(SlotsTest, AChangeOverOursGoesBackToTheFirstOriginal) {
   EXPECT_EQ(table_[0], &original_[0]);
 }
 
-TEST_F(SlotsTest, AChangeThatWasTakenBackIsForgotten) {
+TEST_F(SlotsTest, AChangeThatWasRevertedIsForgotten) {
   ASSERT_TRUE(write(0, &ours_[0]) && write(0, &original_[0]));
   EXPECT_EQ(undo_slots(nullptr), 0u);
 }

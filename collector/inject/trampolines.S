@@ -1,9 +1,9 @@
 # dlopen and dlsym, seen without becoming their caller.
 #
-# Both functions look at their return address (RPATH of the caller, RTLD_NEXT), so a C wrapper would change what they
+# Both functions read their return address (RPATH of the caller, RTLD_NEXT), so a C wrapper would change what they
 # do. These trampolines jump to the real function with stack and registers as they came.
 #   dlopen: unless it only asks (RTLD_NOLOAD, 4), sets dcmt_loader_was_busy and has_loaded of the thread's state;
-#           jumps. Our own looks for loaded libraries only ask: they must not bring about the next look.
+#           jumps. Our own searches for loaded libraries only ask: they must not bring about the next search.
 #   dlsym:  first calls dcmt_before_symbol(handle, symbol): the loader is idle then.
 
     .text

@@ -56,13 +56,13 @@ class Visit {
     }
   }
 
-  void look_at(const PyThreadState* thread, std::uint32_t tid) noexcept {
+  void inspect(const PyThreadState* thread, std::uint32_t tid) noexcept {
     dcmt_py_frame frame;
     std::uint32_t depth = 0;
     for (int more = dcmt_py_first_frame(thread, &frame); more != 0;
          more = dcmt_py_next_frame(&frame, &frame), ++depth) {
       ++reach_.frames;
-      for (std::int32_t i = 0; i < frame.locals; ++i) look_at_variable(frame, i, depth, tid);
+      for (std::int32_t i = 0; i < frame.locals; ++i) inspect_variable(frame, i, depth, tid);
       for (std::int32_t i = frame.locals; i < frame.stack_top; ++i) {
         if (wanted(frame.slots[i]))
           add(frame, frame.slots[i], nullptr, wire::LocalKind::kEvalStack, i - frame.locals, depth, tid);
@@ -91,7 +91,7 @@ class Visit {
     return std::find(objects_, objects_ + count_, address) != objects_ + count_;
   }
 
-  void look_at_variable(const dcmt_py_frame& frame, std::int32_t index, std::uint32_t depth,
+  void inspect_variable(const dcmt_py_frame& frame, std::int32_t index, std::uint32_t depth,
                         std::uint32_t tid) noexcept {
     PyObject* const value = frame.slots[index];
     if (value == nullptr) return;
@@ -168,7 +168,7 @@ agent::LocalsReach visit_locals(std::uint64_t census, const std::uint64_t* objec
   PyInterpreterState* const interpreter = self != nullptr ? self->interp : PyInterpreterState_Main();
   const Stillness still(self, interpreter);
   Visit visit(census, objects, count, still.of_main());
-  if (self != nullptr) visit.look_at(self, agent::current_tid());
+  if (self != nullptr) visit.inspect(self, agent::current_tid());
   if (!still) {
     visit.reach().other_threads_unseen = true;  // another thread holds the GIL, so another thread exists
   } else {
@@ -176,7 +176,7 @@ agent::LocalsReach visit_locals(std::uint64_t census, const std::uint64_t* objec
          thread = PyThreadState_Next(thread)) {
       if (thread == self) continue;
       if (other_threads)
-        visit.look_at(thread, static_cast<std::uint32_t>(thread->native_thread_id));
+        visit.inspect(thread, static_cast<std::uint32_t>(thread->native_thread_id));
       else
         visit.reach().other_threads_unseen = true;
     }

@@ -110,12 +110,12 @@ std::uint64_t capture_stack() noexcept {
 
 std::uint64_t describe_stack(const agent::PythonPlace* places, std::uint32_t count, bool more) noexcept {
   dcmt_py_position positions[kMaxFrames];
-  const unsigned taken = std::min(count, kMaxFrames);
-  for (unsigned i = 0; i < taken; ++i) {
+  const unsigned used = std::min(count, kMaxFrames);
+  for (unsigned i = 0; i < used; ++i) {
     auto* const code = static_cast<PyCodeObject*>(const_cast<void*>(places[i].code));
     positions[i] = dcmt_py_position_at(code, std::max(places[i].offset, std::int32_t{0}));
   }
-  return taken != 0 ? id_of(positions, taken, more || taken < count) : 0;
+  return used != 0 ? id_of(positions, used, more || used < count) : 0;
 }
 
 }  // namespace dcmt::python_provider

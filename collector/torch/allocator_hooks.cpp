@@ -73,7 +73,7 @@ void write_begin(std::uint32_t device, const void* address, std::uint64_t bytes,
     // Generated code allocates without an operator. CUDA's allocator holds its lock here, so no census is possible.
     settle_releases(device == wire::kCpuDevice ? Settling::kWithCensus : Settling::kNoCensus);
   }
-  const agent::OneMoment moment;
+  const agent::SharedTime time;
   write_small_sum_before_alloc(device);
   std::uint64_t stack = 0;
   if (!small) {
@@ -84,7 +84,7 @@ void write_begin(std::uint32_t device, const void* address, std::uint64_t bytes,
     // The first tensor on the block is born next: these values are valid for it, too.
     thread->block = block;
     thread->block_stack = stack;
-    thread->block_tsc = moment.tsc();
+    thread->block_tsc = time.tsc();
     if (const std::uint64_t node = running_node(); node != 0) {
       return write_block_in_node(device, block, bytes, stack, node, ++thread->ordinal);
     }
@@ -98,7 +98,7 @@ void write_end(std::uint32_t device, const void* address, std::uint64_t flags, b
   TorchThread* thread = torch_thread();
   // A block ends together with its storage: they share one time and one stack.
   const bool with_storage = thread != nullptr && thread->ending_block == block;
-  const agent::OneMoment moment(with_storage ? thread->ending_tsc : 0);
+  const agent::SharedTime time(with_storage ? thread->ending_tsc : 0);
   write_small_sum_before_free(device);
   if (!small) write_running_ops();
   if (thread != nullptr && thread->block == block) thread->block = 0;
@@ -243,9 +243,9 @@ void on_trace_segment(wire::SegmentEvent event, const Segment& segment, std::uin
   // In `lifetimes` the trace may be attached still, of an earlier recording; nothing is listed there.
   if (agent::full_detail()) write_segment(event, segment);
   // Before the device's first report the base for the bytes is unknown; that report has the sum.
-  const Reserved& told = g_reserved[segment.device];
-  if (told.counting.load(std::memory_order_relaxed) != Counting::kAsTorch) return;
-  write_reserved(segment.device, told.bytes.load(std::memory_order_relaxed) + change);
+  const Reserved& reported = g_reserved[segment.device];
+  if (reported.counting.load(std::memory_order_relaxed) != Counting::kAsTorch) return;
+  write_reserved(segment.device, reported.bytes.load(std::memory_order_relaxed) + change);
 }
 
 void on_trace_segment_begins(const Segment& segment) noexcept {
@@ -323,9 +323,9 @@ void on_report_cuda_memory(void* address, std::int64_t bytes, std::size_t alloca
   if (address != nullptr && bytes != 0 && agent::recording()) {
     agent::Inside inside;
     const std::size_t index = device >> 8;
-    const Reserved& told = g_reserved[index];
-    if (told.bytes.load(std::memory_order_relaxed) != reserved ||
-        told.traced.load(std::memory_order_relaxed) != is_traced()) {
+    const Reserved& reported = g_reserved[index];
+    if (reported.bytes.load(std::memory_order_relaxed) != reserved ||
+        reported.traced.load(std::memory_order_relaxed) != is_traced()) {
       if (!counts_as_torch(index, bytes, allocated, reserved))
         return g_report_memory(address, bytes, allocated, reserved, device);
       write_reserved(index, reserved);

@@ -22,7 +22,7 @@ Allocator* allocator_in_use(void* c10_cuda) {
   return slot != nullptr ? slot->load() : nullptr;
 }
 
-void tell(const AllocatorEvents& events, const Entry& entry) {
+void report(const AllocatorEvents& events, const Entry& entry) {
   const auto device = static_cast<std::size_t>(entry.device_);
   const auto segment = [&](bool expandable) {
     return Segment{device, entry.addr_, entry.size_, reinterpret_cast<std::uint64_t>(entry.stream_), expandable};
@@ -96,7 +96,7 @@ const char* attach_allocator_trace(void* c10_cuda, const AllocatorEvents& events
   try {
     Allocator* allocator = allocator_in_use(c10_cuda);
     if (allocator == nullptr) return "torch's CUDA allocator is not where it was: no streams and waiting frees";
-    allocator->attachAllocatorTraceTracker([events](const Entry& entry) { tell(events, entry); });
+    allocator->attachAllocatorTraceTracker([events](const Entry& entry) { report(events, entry); });
     return nullptr;
   } catch (const std::exception& error) {
     snprintf(g_why, sizeof g_why, "the CUDA allocator's trace cannot be attached: %s", error.what());

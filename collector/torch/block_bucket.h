@@ -24,7 +24,7 @@ struct alignas(64) BlockBucket {
 
   /// Removes the block for which `is_it(word)` is true. Only the thread that frees the block may call it.
   template <class IsIt>
-  std::optional<std::uint64_t> take(const IsIt& is_it) noexcept {
+  std::optional<std::uint64_t> remove(const IsIt& is_it) noexcept {
     for (auto& entry : blocks) {
       const std::uint64_t block = entry.load(std::memory_order_relaxed);
       if (!is_it(block)) continue;

@@ -71,9 +71,9 @@ constexpr std::array<Call, kCount> kHooks = make_hooks(std::make_index_sequence<
 std::span<const elf::ImportPatch> block_owner_imports(void* cuda) noexcept {
   static constinit std::array<elf::ImportPatch, kCount> patches{};
   static constinit std::size_t count = 0;
-  static constinit bool looked = false;
-  if (looked) return {patches.data(), count};
-  looked = true;
+  static constinit bool searched = false;
+  if (searched) return {patches.data(), count};
+  searched = true;
   bool blas = false;
   bool blas_lt = false;
   for (std::size_t i = 0; i < kCount; ++i) {

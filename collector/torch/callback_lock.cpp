@@ -19,12 +19,12 @@ constinit pthread_mutex_t* g_lock = nullptr;
 std::atomic<pthread_t> g_forks{0};  ///< the thread that holds the lock during its fork
 
 // The thread that searches for the lock.
-std::atomic<pthread_t> g_looking{0};
+std::atomic<pthread_t> g_searching{0};
 constinit pthread_mutex_t* g_seen = nullptr;
 bool g_seen_others = false;
 
 int on_mutex_lock(pthread_mutex_t* mutex) {
-  if (g_looking.load(std::memory_order_relaxed) == pthread_self()) {
+  if (g_searching.load(std::memory_order_relaxed) == pthread_self()) {
     if (g_seen == nullptr) g_seen = mutex;
     g_seen_others = g_seen_others || mutex != g_seen;
   }
@@ -32,21 +32,21 @@ int on_mutex_lock(pthread_mutex_t* mutex) {
 }
 
 /// Records which lock torch acquires on this thread, as long as it lives.
-class Look {
+class LockSearch {
  public:
-  Look() : count_(elf::import_slots("libtorch_cpu.so", "pthread_mutex_lock", slots_)) {
+  LockSearch() : count_(elf::import_slots("libtorch_cpu.so", "pthread_mutex_lock", slots_)) {
     for (std::size_t i = 0; i < count_; ++i) {
       before_[i] = *slots_[i];
       elf::patch_slot(slots_[i], 0, elf::pointer(on_mutex_lock));
     }
-    g_looking.store(pthread_self(), std::memory_order_relaxed);
+    g_searching.store(pthread_self(), std::memory_order_relaxed);
   }
-  ~Look() {
-    g_looking.store(0, std::memory_order_relaxed);
+  ~LockSearch() {
+    g_searching.store(0, std::memory_order_relaxed);
     for (std::size_t i = 0; i < count_; ++i) elf::patch_slot(slots_[i], 0, before_[i]);
   }
-  Look(const Look&) = delete;
-  Look& operator=(const Look&) = delete;
+  LockSearch(const LockSearch&) = delete;
+  LockSearch& operator=(const LockSearch&) = delete;
 
  private:
   static constexpr std::size_t kMostSlots = 4;
@@ -79,7 +79,7 @@ void after_fork() {
 
 bool keep_callback_lock_over_forks(void (*add)()) {
   {
-    const Look look;
+    const LockSearch search;
     add();
   }
   if (g_seen == nullptr || g_seen_others) return false;

@@ -134,7 +134,7 @@ bool prepare_census() noexcept {
   return true;
 }
 
-void take_census(wire::CensusTrigger trigger, const void* storage, KeyIndex key) noexcept {
+void run_census(wire::CensusTrigger trigger, const void* storage, KeyIndex key) noexcept {
   const StorageCopy first(storage);
   if (!first.readable) return;
   const agent::PythonProvider* python = agent::python_provider();

@@ -15,6 +15,6 @@ bool prepare_census() noexcept;
 /// `storage` was alive shortly before. If another thread ends it meanwhile, the census is marked as unstable, or is not
 /// written. Budget: 50 µs.
 /// @param key  the key of the storage, with its KeyGuard owned; 0: none, and the caller keeps the storage alive
-void take_census(wire::CensusTrigger trigger, const void* storage, KeyIndex key) noexcept;
+void run_census(wire::CensusTrigger trigger, const void* storage, KeyIndex key) noexcept;
 
 }  // namespace dcmt::torch_provider

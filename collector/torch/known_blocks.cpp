@@ -44,7 +44,7 @@ BlockBucket& bucket_at(std::uint64_t address) noexcept {
 }
 BlockBucket& bucket_of(std::uint64_t block) noexcept { return bucket_at(address_of(block)); }
 
-RecentBlocks* take_recent_blocks() noexcept {
+RecentBlocks* acquire_recent_blocks() noexcept {
   for (std::uint32_t i = 0; i < kThreads; ++i) {
     auto& owned = g_recent[i].owned;
     if (owned.load(std::memory_order_relaxed) != 0 || owned.exchange(1, std::memory_order_acquire) != 0) continue;
@@ -57,7 +57,7 @@ RecentBlocks* take_recent_blocks() noexcept {
 }
 
 /// Removes a block from the calling thread's line. No other thread frees this block.
-std::uint64_t take_from_own(RecentBlocks& recent, std::uint64_t address) noexcept {
+std::uint64_t remove_from_own(RecentBlocks& recent, std::uint64_t address) noexcept {
   for (auto& entry : recent.blocks) {
     const std::uint64_t block = entry.load(std::memory_order_relaxed);
     if (!is_at(block, address)) continue;
@@ -67,7 +67,7 @@ std::uint64_t take_from_own(RecentBlocks& recent, std::uint64_t address) noexcep
   return 0;
 }
 
-std::uint64_t take_from_others(const RecentBlocks* own, std::uint64_t address) noexcept {
+std::uint64_t remove_from_others(const RecentBlocks* own, std::uint64_t address) noexcept {
   const std::uint32_t used = g_recent_used.load(std::memory_order_acquire);
   for (std::uint32_t i = 0; i < used; ++i) {
     if (&g_recent[i] == own) continue;
@@ -79,8 +79,8 @@ std::uint64_t take_from_others(const RecentBlocks* own, std::uint64_t address) n
   return 0;
 }
 
-std::uint64_t take_from_table(std::uint64_t address) noexcept {
-  return bucket_at(address).take([address](std::uint64_t block) { return is_at(block, address); }).value_or(0);
+std::uint64_t remove_from_table(std::uint64_t address) noexcept {
+  return bucket_at(address).remove([address](std::uint64_t block) { return is_at(block, address); }).value_or(0);
 }
 
 }  // namespace
@@ -96,10 +96,10 @@ bool make_block_table() noexcept {
 
 const void* block_table() noexcept { return g_buckets; }
 
-bool know_block(RecentBlocks*& recent, std::uint64_t address, std::uint64_t bytes) noexcept {
+bool track_block(RecentBlocks*& recent, std::uint64_t address, std::uint64_t bytes) noexcept {
   if (!can_pack(address, bytes)) return false;
   const std::uint64_t block = pack(address, bytes);
-  if (recent == nullptr) recent = take_recent_blocks();
+  if (recent == nullptr) recent = acquire_recent_blocks();
   if (recent == &g_none) return bucket_of(block).insert(block);
   for (auto& entry : recent->blocks) {
     if (entry.load(std::memory_order_relaxed) != 0) continue;
@@ -117,7 +117,7 @@ bool know_block(RecentBlocks*& recent, std::uint64_t address, std::uint64_t byte
   // If another thread has found it in the line and freed it, it is removed from the table, too.
   std::uint64_t expected = older;
   if (!entry.compare_exchange_strong(expected, block)) {
-    bucket_of(older).take([older](std::uint64_t other) { return other == older; });
+    bucket_of(older).remove([older](std::uint64_t other) { return other == older; });
     entry.store(block, std::memory_order_release);
   }
   return true;
@@ -125,11 +125,11 @@ bool know_block(RecentBlocks*& recent, std::uint64_t address, std::uint64_t byte
 
 std::uint64_t forget_block(RecentBlocks* recent, std::uint64_t address) noexcept {
   if (address % (1u << kAlignBits) != 0) return 0;
-  std::uint64_t block = recent != nullptr ? take_from_own(*recent, address) : 0;
-  if (block == 0) block = take_from_table(address);
-  if (block == 0) block = take_from_others(recent, address);
+  std::uint64_t block = recent != nullptr ? remove_from_own(*recent, address) : 0;
+  if (block == 0) block = remove_from_table(address);
+  if (block == 0) block = remove_from_others(recent, address);
   // Between the two searches, the block may have moved from another thread's line to the table.
-  if (block == 0) block = take_from_table(address);
+  if (block == 0) block = remove_from_table(address);
   return bytes_of(block);
 }
 

@@ -28,7 +28,7 @@ const void* block_table() noexcept;
 
 /// False if the block cannot be tracked: it is too large, it is not aligned to 64 bytes, or the table is full.
 /// @param recent  the calling thread's, nullptr at first
-bool know_block(RecentBlocks*& recent, std::uint64_t address, std::uint64_t bytes) noexcept;
+bool track_block(RecentBlocks*& recent, std::uint64_t address, std::uint64_t bytes) noexcept;
 
 /// Removes the block. Only the thread that frees it, or whose tensor has it, may call this.
 /// @param recent  the calling thread's, or nullptr

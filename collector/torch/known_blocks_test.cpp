@@ -31,7 +31,7 @@ class Allocator {
   Allocator(const Allocator&) = delete;
   Allocator& operator=(const Allocator&) = delete;
 
-  bool know(std::uint64_t address, std::uint64_t bytes) { return know_block(recent_, address, bytes); }
+  bool track(std::uint64_t address, std::uint64_t bytes) { return track_block(recent_, address, bytes); }
   /// The bytes with which it was tracked; 0: it was not tracked.
   std::uint64_t forget(std::uint64_t address) { return forget_block(recent_, address); }
 
@@ -53,7 +53,7 @@ TEST_F(KnownBlocksTest, EachIsForgottenOnceWithItsBytesHoweverManyCameAfterIt) {
       ASSERT_EQ(who.forget(address), 0);
     } else {
       const std::uint64_t bytes = 1 + random() % (kFollowedBytes - 1);
-      if (who.know(address, bytes)) known[address] = bytes;
+      if (who.track(address, bytes)) known[address] = bytes;
     }
   }
   EXPECT_GT(known.size(), 1000u);
@@ -64,12 +64,12 @@ TEST_F(KnownBlocksTest, EachIsForgottenOnceWithItsBytesHoweverManyCameAfterIt) {
 
 TEST_F(KnownBlocksTest, WhatCannotBeKnownIsSaidToBe) {
   Allocator one;
-  EXPECT_FALSE(one.know(kAddresses, 0));
-  EXPECT_FALSE(one.know(kAddresses, kFollowedBytes));
-  EXPECT_FALSE(one.know(kAddresses + 8, 100));
-  EXPECT_FALSE(one.know(std::uint64_t{1} << 47, 100));
+  EXPECT_FALSE(one.track(kAddresses, 0));
+  EXPECT_FALSE(one.track(kAddresses, kFollowedBytes));
+  EXPECT_FALSE(one.track(kAddresses + 8, 100));
+  EXPECT_FALSE(one.track(std::uint64_t{1} << 47, 100));
   EXPECT_EQ(one.forget(kAddresses), 0);
-  ASSERT_TRUE(one.know(kAddresses, 100));
+  ASSERT_TRUE(one.track(kAddresses, 100));
   EXPECT_EQ(one.forget(kAddresses + 8), 0);
   EXPECT_EQ(one.forget(kAddresses), 100);
 }
@@ -80,11 +80,11 @@ TEST_F(KnownBlocksTest, WithoutRoomABlockIsRefusedAndTheOthersStayKnown) {
   std::vector<std::uint64_t> known;
   for (std::uint64_t i = 0; i < 16; ++i) {
     const std::uint64_t address = kAddresses + i * kUnit;
-    if (one.know(address, i + 1)) known.push_back(address);
+    if (one.track(address, i + 1)) known.push_back(address);
   }
   EXPECT_EQ(known.size(), 8 + RecentBlocks::kBlocks);
   // No block in the line can move to the full bucket, but a block of another bucket must be accepted.
-  EXPECT_TRUE(one.know(kAddresses + (1 << 20), 5));
+  EXPECT_TRUE(one.track(kAddresses + (1 << 20), 5));
   EXPECT_EQ(one.forget(kAddresses + (1 << 20)), 5);
   for (const std::uint64_t address : known) {
     EXPECT_EQ(one.forget(address), (address - kAddresses) / kUnit + 1);
@@ -94,17 +94,17 @@ TEST_F(KnownBlocksTest, WithoutRoomABlockIsRefusedAndTheOthersStayKnown) {
 TEST_F(KnownBlocksTest, AThreadThatEndsLeavesItsBlocksKnown) {
   {
     Allocator gone;
-    ASSERT_TRUE(gone.know(kAddresses, 5));
+    ASSERT_TRUE(gone.track(kAddresses, 5));
   }
   Allocator next;
-  ASSERT_TRUE(next.know(kAddresses + kUnit, 6));
+  ASSERT_TRUE(next.track(kAddresses + kUnit, 6));
   EXPECT_EQ(next.forget(kAddresses), 5);
   EXPECT_EQ(next.forget(kAddresses + kUnit), 6);
 }
 
 TEST_F(KnownBlocksTest, MoreThreadsThanHaveALineOfTheirOwn) {
   std::vector<Allocator> many(100);
-  for (std::size_t i = 0; i < many.size(); ++i) ASSERT_TRUE(many[i].know(kAddresses + i * 1024, i + 1));
+  for (std::size_t i = 0; i < many.size(); ++i) ASSERT_TRUE(many[i].track(kAddresses + i * 1024, i + 1));
   for (std::size_t i = 0; i < many.size(); ++i) {
     EXPECT_EQ(many[many.size() - 1 - i].forget(kAddresses + i * 1024), i + 1);
   }
@@ -135,7 +135,7 @@ TEST_F(KnownBlocksTest, ThreadsGiveBackWhatOthersHaveJustAllocated) {
       };
       for (int i = 0; i < kRounds; ++i) {
         const std::uint64_t address = base + static_cast<std::uint64_t>(i) * 128;
-        if (!own.know(address, bytes_at(address))) continue;
+        if (!own.track(address, bytes_at(address))) continue;
         std::uint64_t empty = 0;
         auto& place = to_next.addresses[random() % kPlaces];
         if (i % 2 != 0 || !place.compare_exchange_strong(empty, address)) kept.push_back(address);

@@ -136,9 +136,9 @@ void write_tensor(wire::RecordType type, const void* tensor, const void* storage
 
 // Code that few births and ends need is in functions of its own, so that the common path needs few registers.
 
-[[gnu::noinline]] void tell_birth(const void* tensor, const void* storage) noexcept {
+[[gnu::noinline]] void record_birth(const void* tensor, const void* storage) noexcept {
   const Birth birth = birth_on(storage);
-  const agent::OneMoment moment(birth.tsc);
+  const agent::SharedTime time(birth.tsc);
   write_tensor(wire::RecordType::kTensorBirth, tensor, storage, birth.stack);
   if (birth.first) born_in_function(tensor, birth.stack);
 }
@@ -148,7 +148,7 @@ void write_tensor(wire::RecordType type, const void* tensor, const void* storage
   if (thread != nullptr && thread->in_detach != 0) {
     thread->detached = tensor;
   } else if (agent::full_detail()) {
-    tell_birth(tensor, nullptr);
+    record_birth(tensor, nullptr);
   }
 }
 
@@ -156,31 +156,32 @@ void tensor_born(const void* tensor) noexcept {
   if (!agent::recording()) return;
   agent::Inside inside;
   // An extension may make tensors before any operator runs, and end them at once through import slots of its own.
-  if (agent::objects_changed() && agent::take_objects_changed()) patch_new_objects();
+  if (agent::objects_changed() && agent::consume_objects_changed()) patch_new_objects();
   const void* storage = layout::storage_of(tensor);
   if (storage == nullptr) return born_without_storage(tensor);
-  const bool told = agent::full_detail() || (is_followed_by_size(storage) && is_first(storage, torch_thread()));
+  const bool recorded = agent::full_detail() || (is_followed_by_size(storage) && is_first(storage, torch_thread()));
   // Add tensors of any size: a storage can grow, and a storage is recognized as a key's only after its tensors were
   // born.
-  sharing_add(tensor, storage, told);
+  sharing_add(tensor, storage, recorded);
   // On a key's storage, each tensor is recorded once: by its birth or by the gather, whichever comes first.
-  if (!told && (!storage_is_watched(storage) || sharing_tell(tensor, storage) == Told::kYes)) return;
-  tell_birth(tensor, storage);
+  if (!recorded && (!storage_is_watched(storage) || sharing_note_recorded(tensor, storage) == BirthRecorded::kYes))
+    return;
+  record_birth(tensor, storage);
 }
 
 /// True if a tensor's end is recorded.
-/// @param told  whether its birth was recorded, if it has a storage
-bool tells_end(const void* storage, Told told, wire::RecordType type) noexcept {
+/// @param recorded  whether its birth was recorded, if it has a storage
+bool records_end(const void* storage, BirthRecorded recorded, wire::RecordType type) noexcept {
   if (agent::full_detail()) return true;
   // Without its storage, it may be a tensor that was tracked and released, so its end is recorded.
   if (storage == nullptr) return type == wire::RecordType::kTensorDeath;
-  if (told == Told::kNotKnown) return follow_end(storage);
+  if (recorded == BirthRecorded::kNotKnown) return follow_end(storage);
   // A gather on another thread may be recording the tensor: it watches the storage, records, and checks again.
-  return told == Told::kYes || storage_is_watched(storage);
+  return recorded == BirthRecorded::kYes || storage_is_watched(storage);
 }
 
-[[gnu::noinline]] void tell_end(wire::RecordType type, const void* tensor, const void* storage) noexcept {
-  const agent::OneMoment moment;
+[[gnu::noinline]] void record_end(wire::RecordType type, const void* tensor, const void* storage) noexcept {
+  const agent::SharedTime time;
   write_tensor(type, tensor, storage, 0);
   TorchThread* thread = torch_thread();
   // If the tensor is the only owner of its storage, the storage ends with it, and the block with the storage. If it has
@@ -189,7 +190,7 @@ bool tells_end(const void* storage, Told told, wire::RecordType type) noexcept {
     return;
   }
   thread->ending_storage = storage;
-  thread->ending_tsc = moment.tsc();
+  thread->ending_tsc = time.tsc();
 }
 
 void tensor_ends(const void* tensor, wire::RecordType type) noexcept {
@@ -197,10 +198,10 @@ void tensor_ends(const void* tensor, wire::RecordType type) noexcept {
   agent::Inside inside;
   watched_tensor_ends(tensor);
   const void* storage = layout::storage_of(tensor);
-  Told told = Told::kNotKnown;
-  if (storage != nullptr) told = sharing_remove(tensor, storage);
+  BirthRecorded recorded = BirthRecorded::kNotKnown;
+  if (storage != nullptr) recorded = sharing_remove(tensor, storage);
   if (TorchThread* thread = torch_thread_if_any(); thread != nullptr) thread->ending_storage = nullptr;
-  if (tells_end(storage, told, type)) tell_end(type, tensor, storage);
+  if (records_end(storage, recorded, type)) record_end(type, tensor, storage);
 }
 
 void write_storage(wire::RecordType type, const void* storage, std::uint64_t stack) noexcept {
@@ -223,7 +224,7 @@ class StorageEnd {
     if (!agent::recording()) return;
     const std::uint64_t pinned = pinned_block_of(storage);
     const bool followed = follow_end(storage);
-    if (followed || pinned != 0) tell(storage, type, followed, pinned);
+    if (followed || pinned != 0) record(storage, type, followed, pinned);
   }
   ~StorageEnd() {
     if (thread_ != nullptr) thread_->ending_block = 0;
@@ -232,13 +233,13 @@ class StorageEnd {
   StorageEnd& operator=(const StorageEnd&) = delete;
 
  private:
-  [[gnu::noinline]] void tell(const void* storage, wire::RecordType type, bool followed,
-                              std::uint64_t pinned) noexcept {
+  [[gnu::noinline]] void record(const void* storage, wire::RecordType type, bool followed,
+                                std::uint64_t pinned) noexcept {
     agent::Inside inside;
     if (!followed) return end_pinned_block(pinned);
     thread_ = torch_thread();
     const bool with_tensor = thread_ != nullptr && thread_->ending_storage == storage;
-    const agent::OneMoment moment(with_tensor ? thread_->ending_tsc : 0);
+    const agent::SharedTime time(with_tensor ? thread_->ending_tsc : 0);
     const std::uint64_t stack = stack_of(storage);
     // Unwatch before the record acquires its sequence: then no later record of another thread has the storage as a
     // key's.
@@ -248,7 +249,7 @@ class StorageEnd {
       thread_->ending_storage = nullptr;
       thread_->ending_block = layout::data_of(storage);
       thread_->ending_stack = stack;
-      thread_->ending_tsc = moment.tsc();
+      thread_->ending_tsc = time.tsc();
     }
     end_pinned_block(pinned);
   }
@@ -346,9 +347,10 @@ class Move {
     was_followed_ = follow_begin(before_);
     agent::Inside inside;
     if (before_ == nullptr) return;
-    told_ = sharing_remove(tensor_, before_);
-    if (told_ == Told::kNo && storage_is_watched(before_)) {  // a gather on another thread may be recording it
-      told_ = Told::kYes;
+    recorded_ = sharing_remove(tensor_, before_);
+    if (recorded_ == BirthRecorded::kNo && storage_is_watched(before_)) {
+      // A gather on another thread may be recording it.
+      recorded_ = BirthRecorded::kYes;
       was_followed_ = true;
     }
     watched_tensor_moves(tensor_, before_);
@@ -358,11 +360,11 @@ class Move {
     if (!agent::recording()) return;
     agent::Inside inside;
     const void* after = layout::storage_of(tensor_);
-    if (after != nullptr) sharing_add(tensor_, after, told_ != Told::kNo);
+    if (after != nullptr) sharing_add(tensor_, after, recorded_ != BirthRecorded::kNo);
     if (after == before_ || (!was_followed_ && !follow_begin(after))) return;
-    if (after != nullptr) sharing_tell(tensor_, after);
+    if (after != nullptr) sharing_note_recorded(tensor_, after);
     if (after != nullptr && !follow_begin(after)) watch_small(after);
-    tell_block_of(after);
+    record_block_of(after);
     write_repoint(after);
   }
 
@@ -388,7 +390,7 @@ class Move {
   const void* tensor_;
   const void* before_;
   bool was_followed_ = false;
-  Told told_ = Told::kNo;
+  BirthRecorded recorded_ = BirthRecorded::kNo;
 };
 
 void on_copy_from(void* tensor, const void* other) {
@@ -455,7 +457,7 @@ void resize(ResizeStorage real, void* storage, std::size_t bytes) {
   if (!was_followed && !follow_begin(storage)) return;
   if (!follow_begin(storage)) watch_small(storage);
   if (layout::bytes_of(storage) == 0) watched_storage_empties(storage);
-  tell_block_of(storage);
+  record_block_of(storage);
   const std::uint64_t stack = stack_here();
   write_running_ops();
   auto* record = static_cast<wire::ResizeRecord*>(
@@ -483,15 +485,15 @@ void* on_engine_execute(void* result, void* engine, const void* roots, const voi
 void follow_from_now(const void* storage) noexcept {
   if (agent::full_detail()) return;
   SharingSet set;
-  sharing_of(storage, set, /*untold_only=*/true);
+  sharing_of(storage, set, /*unrecorded_only=*/true);
   const bool small = layout::bytes_of(storage) < kFollowedBytes;
-  if (small) tell_block_of(storage);
+  if (small) record_block_of(storage);
   // For a view, this stack is not that of its birth; for the first tensor of a small storage, it is the best one
   // available.
   const std::uint64_t stack = small && set.count != 0 ? stack_here() : 0;
   for (std::uint32_t i = 0; i < set.count; ++i) {
     const void* tensor = set.tensors[i];
-    if (sharing_tell(tensor, storage) != Told::kNo) continue;
+    if (sharing_note_recorded(tensor, storage) != BirthRecorded::kNo) continue;
     write_tensor(wire::RecordType::kTensorBirth, tensor, storage, stack);
     // Another thread may have ended the tensor and recorded that before this birth. A second end does no harm.
     if (!sharing_contains(tensor, storage)) write_tensor(wire::RecordType::kTensorDeath, tensor, storage, 0);
@@ -549,10 +551,10 @@ constinit std::atomic<bool> g_may_patch{false};
 /// bounded time.
 bool begin_patching() noexcept {
   constexpr int kPatience = 2000;
-  constexpr timespec kMoment{0, 50'000};
+  constexpr timespec kPause{0, 50'000};
   for (int tries = 0; g_patching.exchange(true, std::memory_order_acquire); ++tries) {
     if (tries == kPatience) return false;
-    nanosleep(&kMoment, nullptr);
+    nanosleep(&kPause, nullptr);
   }
   return true;
 }
@@ -627,7 +629,7 @@ bool install_lifetime_hooks(bool functional, const char** why) noexcept {
     // Other threads are running: a thread that was binding a slot at that time has overwritten our hook.
     constexpr timespec kUntilBound{0, 10'000'000};
     nanosleep(&kUntilBound, nullptr);
-    elf::look_at_all_again();
+    elf::inspect_all_again();
     patch_new_objects();
   }
   return true;

@@ -46,7 +46,7 @@ AliasWatch::Storages AliasWatch::arguments(const torch::jit::Stack& stack, std::
   return found;
 }
 
-void AliasWatch::look(const Storages& arguments, const torch::jit::Stack& stack) noexcept {
+void AliasWatch::inspect(const Storages& arguments, const torch::jit::Stack& stack) noexcept {
   if (stack.size() < returns_) return;
   std::uint64_t observed = 0;
   for (std::size_t output = 0; output < std::min<std::size_t>(returns_, 8); ++output) {
@@ -91,7 +91,7 @@ void OperatorCalls::call(BoxedFunction* real, c10::OperatorKernel* functor, cons
   const AliasWatch::Storages arguments = aliases_.arguments(*stack, base);
   if (row_.role == OperatorRole::kObserve) {
     real(functor, op, keys, stack);
-    look_at_aliases(arguments, *stack);
+    inspect_aliases(arguments, *stack);
     return;
   }
   const KeyName key{integer_argument(*stack, base, places_.graph, 0), integer_argument(*stack, base, places_.key, 0)};
@@ -108,12 +108,12 @@ void OperatorCalls::call(BoxedFunction* real, c10::OperatorKernel* functor, cons
   }
   const void* output = stack->empty() ? nullptr : tensor_at(stack->back());
   leave(key, declared, argument != nullptr ? argument : output, 0);
-  look_at_aliases(arguments, *stack);
+  inspect_aliases(arguments, *stack);
 }
 
-void OperatorCalls::look_at_aliases(const AliasWatch::Storages& arguments, const torch::jit::Stack& stack) noexcept {
+void OperatorCalls::inspect_aliases(const AliasWatch::Storages& arguments, const torch::jit::Stack& stack) noexcept {
   agent::Inside inside;
-  aliases_.look(arguments, stack);
+  aliases_.inspect(arguments, stack);
 }
 
 void OperatorCalls::enter(KeyName key, std::int32_t declared) const noexcept {

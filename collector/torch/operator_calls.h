@@ -27,7 +27,7 @@ class AliasWatch {
   /// Only addresses: the arguments stay on the stack until the results are there, so no address is reused.
   Storages arguments(const torch::jit::Stack& stack, std::size_t base) const noexcept;
 
-  void look(const Storages& arguments, const torch::jit::Stack& stack) noexcept;
+  void inspect(const Storages& arguments, const torch::jit::Stack& stack) noexcept;
 
  private:
   static constexpr std::uint64_t bit(std::size_t output, std::size_t argument) {
@@ -61,7 +61,7 @@ class OperatorCalls {
     int tensor = -1;
   };
 
-  void look_at_aliases(const AliasWatch::Storages& arguments, const torch::jit::Stack& stack) noexcept;
+  void inspect_aliases(const AliasWatch::Storages& arguments, const torch::jit::Stack& stack) noexcept;
   void enter(KeyName key, std::int32_t declared) const noexcept;
   void leave(KeyName key, std::int32_t declared, const void* tensor, std::uint32_t flags) const noexcept;
   [[nodiscard]] std::uint64_t name_id() const noexcept;

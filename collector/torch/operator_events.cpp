@@ -32,7 +32,7 @@ at::CallbackHandle g_scopes_handle = at::INVALID_CALLBACK_HANDLE;  ///< for user
 std::atomic<bool> g_switching{false};                              ///< one thread at a time switches callbacks
 
 /// Operators that use only the shape, type or identity of a tensor.
-bool looks_at_metadata_only(std::string_view name) {
+bool uses_metadata_only(std::string_view name) {
   if (!name.starts_with("aten::")) return false;
   name.remove_prefix(6);
   if (name.ends_with("_like") || name.starts_with("new_") || name.starts_with("sym_") || name.starts_with("is_")) {
@@ -77,7 +77,7 @@ enum class Use { kNone, kReads, kOverwrites };
 Use use_of(const at::RecordFunction& function, std::size_t index) {
   const auto schema = function.operator_schema();
   if (!schema.has_value()) return Use::kNone;  // a named range, not an operator
-  if (looks_at_metadata_only(schema->name())) return Use::kNone;
+  if (uses_metadata_only(schema->name())) return Use::kNone;
   const auto& arguments = schema->arguments();
   if (index >= arguments.size()) return Use::kReads;
   // Only the shape, type or stride of this argument is used: expand_as(self, other), to(self, other).
@@ -104,8 +104,8 @@ void note_input(RunningOp& op, const at::Tensor& tensor) {
 }
 
 /// @param op  the running `function` if its inputs are to be noted, else nullptr
-void look_at(const at::RecordFunction& function, std::size_t index, const at::Tensor& tensor, TorchThread& thread,
-             RunningOp* op) {
+void inspect_input(const at::RecordFunction& function, std::size_t index, const at::Tensor& tensor, TorchThread& thread,
+                   RunningOp* op) {
   if (!tensor.defined()) return;
   if (op != nullptr) note_input(*op, tensor);
   ReleasedKey key;
@@ -133,10 +133,10 @@ std::unique_ptr<at::ObserverContext> on_inputs(const at::RecordFunction& functio
   const auto inputs = function.inputs();
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     if (inputs[i].isTensor()) {
-      look_at(function, i, inputs[i].toTensor(), *thread, op);
+      inspect_input(function, i, inputs[i].toTensor(), *thread, op);
     } else if (inputs[i].isTensorList() || inputs[i].isOptionalTensorList()) {
       for (const c10::IValue& element : inputs[i].toListRef()) {
-        if (element.isTensor()) look_at(function, i, element.toTensor(), *thread, op);
+        if (element.isTensor()) inspect_input(function, i, element.toTensor(), *thread, op);
       }
     }
   }
@@ -249,7 +249,7 @@ void note_ended_elsewhere(const void* function) {
   }
 }
 
-bool take_ended_elsewhere(const void* function) {
+bool remove_ended_elsewhere(const void* function) {
   for (auto& entry : g_ended_elsewhere) {
     const void* expected = function;
     if (!entry.compare_exchange_strong(expected, nullptr)) continue;
@@ -261,7 +261,7 @@ bool take_ended_elsewhere(const void* function) {
 
 void end_scopes_left_elsewhere(TorchThread& thread) {
   while (thread.depth > 0 && thread.depth <= TorchThread::kMaxDepth && g_ended_elsewhere_count.load() > 0 &&
-         take_ended_elsewhere(thread.running[thread.depth - 1].function)) {
+         remove_ended_elsewhere(thread.running[thread.depth - 1].function)) {
     end_op(thread, thread.depth - 1);
   }
 }
@@ -288,7 +288,7 @@ std::unique_ptr<at::ObserverContext> on_begin(const at::RecordFunction& function
   agent::Inside inside;
   TorchThread* thread = torch_thread();
   if (thread == nullptr) return nullptr;
-  if (agent::objects_changed() && agent::take_objects_changed()) patch_new_objects();
+  if (agent::objects_changed() && agent::consume_objects_changed()) patch_new_objects();
   if (wrapping_due(function.name())) wrap_registered_operators();
   if (thread->pending_count != 0) {
     note_boxed_inputs(function, *thread);
@@ -300,8 +300,8 @@ std::unique_ptr<at::ObserverContext> on_begin(const at::RecordFunction& function
   if (g_ended_elsewhere_count.load(std::memory_order_relaxed) > 0) end_scopes_left_elsewhere(*thread);
   const wire::OpScope scope = scope_of(function);
   // Steps are derived from user scopes, even if nothing is recorded inside them.
-  const bool late = !agent::every_operator() && scope != wire::OpScope::kUser && !thread->tell_next_op;
-  thread->tell_next_op = false;
+  const bool late = !agent::every_operator() && scope != wire::OpScope::kUser && !thread->record_next_op;
+  thread->record_next_op = false;
   begin_op(*thread, &function, function.name(), scope);
   // Usually nothing is recorded inside an operator, and its begin is never written.
   if (!late) write_at_once();
@@ -316,7 +316,7 @@ void on_end(const at::RecordFunction& function, at::ObserverContext*) {
   if (thread->memory_refused) {
     // No census was possible under the allocator's lock. Python's frames are still those that called the operator.
     thread->memory_refused = false;
-    look_at_released(wire::CensusTrigger::kOutOfMemory);
+    inspect_released(wire::CensusTrigger::kOutOfMemory);
   }
   if (function.scope() == at::RecordScope::USER_SCOPE) write_small_sums();
   // Python can leave scopes in another order, or on another thread, than it entered them.

@@ -27,10 +27,10 @@ constexpr c10::DispatchKey kKey[kKeys] = {c10::DispatchKey::CPU, c10::DispatchKe
 
 /// After so many begun operators, kernels that are still missing are no longer expected: for an operator of the table
 /// that has no kernel yet, and for any other.
-constexpr std::uint64_t kLastLook = std::uint64_t{1} << 20;
-constexpr std::uint64_t kLastSideLook = std::uint64_t{1} << 12;
+constexpr std::uint64_t kExpectedUntil = std::uint64_t{1} << 20;
+constexpr std::uint64_t kUnlistedExpectedUntil = std::uint64_t{1} << 12;
 /// Once in so many begun operators, one wrapped operator is checked again.
-constexpr std::uint64_t kLookAgainEvery = 64;
+constexpr std::uint64_t kCheckEvery = 64;
 
 constexpr std::size_t kMostOperators = 1u << 14;
 
@@ -82,7 +82,7 @@ std::atomic<bool> g_wanted{false};
 bool g_may_be_running = false;  ///< the listener gets operators whose calls may be running; under the dispatcher's lock
 std::unique_ptr<c10::RegistrationHandleRAII> g_listening;
 std::atomic<std::uint64_t> g_begun_since{0};  ///< operators begun since the last registration
-std::atomic<std::uint64_t> g_looked_again{0};
+std::atomic<std::uint64_t> g_checked{0};
 
 template <class Visit>
 void each_operator(const Visit& visit) {
@@ -257,9 +257,9 @@ bool has_lost_one() noexcept {
   if (count == 0) return false;
   const std::uint64_t begun = g_begun_since.load(std::memory_order_relaxed) + 1;
   g_begun_since.store(begun, std::memory_order_relaxed);  // of two simultaneous increments one may be lost
-  if (begun % kLookAgainEvery != 0) return false;
+  if (begun % kCheckEvery != 0) return false;
   const WantedOperator& wanted =
-      *g_operators[g_looked_again.fetch_add(1, std::memory_order_relaxed) % count].load(std::memory_order_acquire);
+      *g_operators[g_checked.fetch_add(1, std::memory_order_relaxed) % count].load(std::memory_order_acquire);
   for (std::size_t i = 0; i < kKeys && !wanted.gone.load(std::memory_order_acquire); ++i) {
     const bool wrapped = wanted.state[i].load(std::memory_order_acquire) == State::kWrapped;
     if (wrapped && !is_hooked(wanted.place[i].load(std::memory_order_acquire))) return true;
@@ -349,7 +349,7 @@ void wrap_registered_operators() {
         missing = missing || state == State::kNotYet;
       }
       const bool listed = wanted.row != &unlisted_row();
-      all = all && (!missing || begun >= (listed && !any ? kLastLook : kLastSideLook));
+      all = all && (!missing || begun >= (listed && !any ? kExpectedUntil : kUnlistedExpectedUntil));
     });
     if (all) g_wanted.store(false, std::memory_order_relaxed);
   }

@@ -34,8 +34,8 @@ BlockBucket& bucket_of(std::uint64_t address) noexcept {
   return g_buckets[(address >> kAlignBits) * 0x9E3779B97F4A7C15u >> (64 - kBucketBits)];
 }
 
-bool take(std::uint64_t address) noexcept {
-  return bucket_of(address).take([address](std::uint64_t block) { return block == address; }).has_value();
+bool remove(std::uint64_t address) noexcept {
+  return bucket_of(address).remove([address](std::uint64_t block) { return block == address; }).has_value();
 }
 
 void end(std::uint64_t address) noexcept {
@@ -45,7 +45,7 @@ void end(std::uint64_t address) noexcept {
 
 /// @param bytes  that the allocator reserves for it
 void begin(std::uint64_t address, std::size_t bytes) noexcept {
-  if (take(address)) end(address);
+  if (remove(address)) end(address);
   if (!bucket_of(address).insert(address)) {
     static constinit std::atomic<bool> said{false};
     if (!said.exchange(true)) {
@@ -119,7 +119,7 @@ std::uint64_t pinned_block_of(const void* storage) noexcept {
 const char* pinned_owner(const void* storage) noexcept { return pinned_block_of(storage) != 0 ? kOwner : nullptr; }
 
 void end_pinned_block(std::uint64_t address) noexcept {
-  if (address != 0 && take(address)) end(address);
+  if (address != 0 && remove(address)) end(address);
 }
 
 }  // namespace dcmt::torch_provider

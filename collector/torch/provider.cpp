@@ -92,7 +92,7 @@ void census(void* tensor, void* object) noexcept {
     watch_small(storage);
     follow_from_now(storage);
   }
-  take_census(wire::CensusTrigger::kCall, storage, 0);
+  run_census(wire::CensusTrigger::kCall, storage, 0);
 }
 
 void gpu_work_begins() noexcept { settle_releases(Settling::kNoCensus); }

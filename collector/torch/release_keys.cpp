@@ -35,8 +35,8 @@ void unwatch_if_unclaimed(const void* storage) noexcept {
 
 /// The memory of a key is gone. The next operator shows whether that was before the end of the program's work, even if
 /// nothing is recorded inside it, so its begin is written.
-void tell_next_operator() noexcept {
-  if (TorchThread* thread = torch_thread(); thread != nullptr) thread->tell_next_op = true;
+void record_next_operator() noexcept {
+  if (TorchThread* thread = torch_thread(); thread != nullptr) thread->record_next_op = true;
 }
 
 /// The fields of a key's record that are not in the key's own state.
@@ -102,7 +102,7 @@ void write_last_touch(KeyIndex key) noexcept {
 }
 
 /// Sets the key's storage. A storage that cannot be tracked makes the key untracked.
-void take_storage(KeyIndex key, const void* storage, bool gathers) noexcept {
+void set_storage(KeyIndex key, const void* storage, bool gathers) noexcept {
   const void* before = storage_of_key(key);
   const bool hangs = hang_gathered(key, storage, gathers);
   key_at(key).untracked = !hangs && storage != nullptr;
@@ -147,7 +147,7 @@ void key_gathered(KeyName name, Gathered what, std::uint64_t op, std::uint32_t f
   const KeyGuard guard(slot);
   if (!guard.owned) return;
   const bool another = what.storage != nullptr && storage_of_key(key) != what.storage;
-  take_storage(key, what.storage, true);
+  set_storage(key, what.storage, true);
   forget_reads(key);
   if (gather(slot.cycle, another)) slot.touches_before = touches_of(what.storage).count;
   write_key(key, {wire::RecordType::kGather, what.tensor, op, 0, flags});
@@ -159,7 +159,7 @@ void key_waited(KeyName name, Gathered what, std::uint64_t op, std::uint32_t fla
   KeySlot& slot = key_at(key);
   const KeyGuard guard(slot);
   if (!guard.owned) return;
-  if (slot.cycle.gathered) take_storage(key, what.storage, false);
+  if (slot.cycle.gathered) set_storage(key, what.storage, false);
   write_key(key, {wire::RecordType::kWait, what.tensor, op, 0, flags});
 }
 
@@ -256,7 +256,7 @@ void settle_releases(Settling where) noexcept {
       thread->pending[thread->pending_count++] = pending | kSettled;  // at most as many as were removed
       continue;
     }
-    take_census(wire::CensusTrigger::kRelease, storage, key);
+    run_census(wire::CensusTrigger::kRelease, storage, key);
     expect_gpu_touches(copy);
   }
 }
@@ -288,7 +288,7 @@ struct Largest {
 
 }  // namespace
 
-void look_at_released(wire::CensusTrigger trigger) noexcept {
+void inspect_released(wire::CensusTrigger trigger) noexcept {
   if (!released_storages_alive()) return;
   Largest largest;
   each_released(
@@ -298,7 +298,7 @@ void look_at_released(wire::CensusTrigger trigger) noexcept {
     const KeyIndex key = largest.released[i].key;
     const KeyGuard guard(key_at(key));
     const void* storage = storage_of_key(key);
-    if (guard.owned && storage != nullptr && !key_at(key).cycle.gathered) take_census(trigger, storage, key);
+    if (guard.owned && storage != nullptr && !key_at(key).cycle.gathered) run_census(trigger, storage, key);
   }
 }
 
@@ -313,12 +313,12 @@ bool keys_exist() noexcept { return g_keys_exist.load(std::memory_order_relaxed)
 
 void watched_storage_empties(const void* storage) noexcept {
   const Claims claims = claims_on(storage);
-  if (claims.gathered || claims.released != 0) tell_next_operator();
+  if (claims.gathered || claims.released != 0) record_next_operator();
 }
 
 void watched_storage_ends(const void* storage) noexcept {
   if (!storage_is_watched(storage) || !unwatch_storage(storage)) return;
-  tell_next_operator();
+  record_next_operator();
   unwatch_gpu_memory(storage);
 }
 

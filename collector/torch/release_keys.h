@@ -46,7 +46,7 @@ enum class Settling {
 void settle_releases(Settling where) noexcept;
 
 /// Makes a census of the storages that outlived their release; of the largest ones if there are many.
-void look_at_released(wire::CensusTrigger trigger) noexcept;
+void inspect_released(wire::CensusTrigger trigger) noexcept;
 
 /// True once something has been gathered.
 bool keys_exist() noexcept;

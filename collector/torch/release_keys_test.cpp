@@ -330,7 +330,7 @@ TEST_F(ReleaseKeys, AReleaseThatThrewSettlesNothing) {
   watched_storage_ends(storage);
 }
 
-TEST_F(ReleaseKeys, ABufferThatAnotherKeyStillUsesIsSharedAndNotLookedAt) {
+TEST_F(ReleaseKeys, ABufferThatAnotherKeyStillUsesIsSharedAndNotInspected) {
   std::vector<char> memory(kFakeStorageBytes);
   const void* storage = fake_storage(memory.data(), kBytes);
   for_keys(2, [&](KeyName key, int) { key_gathered(key, {nullptr, storage}, 0, 0); });
@@ -415,43 +415,43 @@ TEST_F(ReleaseKeys, OfReleasedStoragesTheLargestAreAskedFor) {
     const std::uint64_t bytes = i == 2 ? 0 : kBytes + static_cast<std::uint64_t>(i);
     storages.push_back(fake_storage(&memory[i * kFakeStorageBytes], bytes));
   }
-  for_keys(1, [](KeyName, int) { look_at_released(wire::CensusTrigger::kOutOfMemory); });
+  for_keys(1, [](KeyName, int) { inspect_released(wire::CensusTrigger::kOutOfMemory); });
   EXPECT_EQ(g_censuses, 0) << "nothing was released";
   for_keys(kKeys, [&](KeyName key, int i) { key_gathered(key, {nullptr, storages[i]}, 0, 0); });
   for_keys(kKeys, [](KeyName key, int) { release(key); });
   for_keys(1, [](KeyName, int) {
     settle_releases(Settling::kWithCensus);
     g_censuses = 0;
-    g_looked_at.clear();
-    look_at_released(wire::CensusTrigger::kOutOfMemory);
+    g_inspected.clear();
+    inspect_released(wire::CensusTrigger::kOutOfMemory);
   });
   EXPECT_EQ(g_censuses, 64);
-  const std::set<const void*> looked_at(g_looked_at.begin(), g_looked_at.end());
-  EXPECT_EQ(looked_at.size(), 64u);
-  for (int i = 0; i < kKeys; ++i) EXPECT_EQ(looked_at.contains(storages[i]), i >= 6) << i;
+  const std::set<const void*> inspected(g_inspected.begin(), g_inspected.end());
+  EXPECT_EQ(inspected.size(), 64u);
+  for (int i = 0; i < kKeys; ++i) EXPECT_EQ(inspected.contains(storages[i]), i >= 6) << i;
   const agent::Inside inside;
   for (const void* storage : storages) watched_storage_ends(storage);
 }
 
-TEST_F(ReleaseKeys, TheNextOperatorIsToldWhereMemoryOfAKeyWent) {
+TEST_F(ReleaseKeys, TheNextOperatorIsRecordedWhereMemoryOfAKeyWent) {
   std::vector<char> memory(2 * kFakeStorageBytes);
   const void* storage = fake_storage(memory.data(), kBytes);
   const void* other = fake_storage(&memory[kFakeStorageBytes], kBytes);
   const agent::Inside inside;
   TorchThread& thread = *torch_thread();
-  const auto told = [&] { return std::exchange(thread.tell_next_op, false); };
-  told();
+  const auto is_due = [&] { return std::exchange(thread.record_next_op, false); };
+  is_due();
   watched_storage_empties(other);
   watched_storage_ends(other);
-  EXPECT_FALSE(told()) << "no key's";
+  EXPECT_FALSE(is_due()) << "no key's";
   key_gathered({graph_, 0}, {nullptr, storage}, 0, 0);
   watched_storage_empties(storage);
-  EXPECT_TRUE(told());
+  EXPECT_TRUE(is_due());
   release({graph_, 0});
   watched_storage_empties(storage);
-  EXPECT_TRUE(told());
+  EXPECT_TRUE(is_due());
   watched_storage_ends(storage);
-  EXPECT_TRUE(told());
+  EXPECT_TRUE(is_due());
 }
 
 TEST(TorchThreads, AStateServesAnotherThreadHoweverManyHaveEnded) {

@@ -17,7 +17,7 @@ constexpr std::uint32_t kBuckets = 1u << kBucketBits;
 /// A tensor's address, a mark of its storage, and whether its birth was recorded. Addresses have at most 47 bits and
 /// are multiples of 16.
 using Entry = std::uint64_t;
-constexpr Entry kTold = 1;
+constexpr Entry kBirthRecorded = 1;
 constexpr unsigned kAlignBits = 4;
 constexpr unsigned kMarkBits = 20;
 constexpr unsigned kBelowTensor = 64 - (47 - kAlignBits);
@@ -111,22 +111,22 @@ bool put(std::atomic<Entry>& entry, Entry tensor) noexcept {
 
 /// Empties the entry if it belongs to the tensor, and returns its earlier value, else 0. It uses no atomic exchange: a
 /// locked instruction costs as much as all the rest, and no other thread removes an ending tensor. It can miss a
-/// sharing_tell() of another thread at the same time (sharing_set.h).
-Entry take(std::atomic<Entry>& entry, const void* tensor) noexcept {
+/// sharing_note_recorded() of another thread at the same time (sharing_set.h).
+Entry clear_entry(std::atomic<Entry>& entry, const void* tensor) noexcept {
   const Entry before = entry.load(std::memory_order_relaxed);
   if (!is_of(before, tensor)) return 0;
   entry.store(0, std::memory_order_release);
   return before;
 }
 
-[[gnu::noinline]] Entry take_from_second(First& bucket, const void* tensor) noexcept {
-  Entry taken = 0;
+[[gnu::noinline]] Entry clear_in_second(First& bucket, const void* tensor) noexcept {
+  Entry cleared = 0;
   for (auto& entry : second(bucket).tensors) {
-    const Entry before = take(entry, tensor);
+    const Entry before = clear_entry(entry, tensor);
     if (before != 0) bucket.beyond.fetch_sub(1, std::memory_order_relaxed);
-    taken |= before;
+    cleared |= before;
   }
-  return taken;
+  return cleared;
 }
 
 /// A new tensor can have the address of a stale entry: the same tensor is then in the set twice.
@@ -148,42 +148,42 @@ bool make_sharing_table() noexcept {
 
 void sharing_expect(const void* storage) noexcept { asm volatile("prefetchw %0" : : "m"(bucket_of(storage))); }
 
-void sharing_add(const void* tensor, const void* storage, bool told) noexcept {
+void sharing_add(const void* tensor, const void* storage, bool recorded) noexcept {
   First& bucket = bucket_of(storage);
   const std::uint64_t mark = mark_of(storage);
-  const Entry added = entry_of(tensor, mark) | (told ? kTold : 0);
+  const Entry added = entry_of(tensor, mark) | (recorded ? kBirthRecorded : 0);
   for (auto& entry : bucket.tensors) {
     if (put(entry, added)) return;
   }
   put_in_second(bucket, added, mark);
 }
 
-Told sharing_remove(const void* tensor, const void* storage) noexcept {
+BirthRecorded sharing_remove(const void* tensor, const void* storage) noexcept {
   First& bucket = bucket_of(storage);
-  Entry taken = 0;
+  Entry cleared = 0;
   // Remove all entries: the tensor is there twice if an earlier end at its address was missed.
 #pragma GCC unroll 7
-  for (auto& entry : bucket.tensors) taken |= take(entry, tensor);
-  if (bucket.beyond.load(std::memory_order_relaxed) != 0) taken |= take_from_second(bucket, tensor);
-  if (taken == 0) return Told::kNotKnown;
-  return (taken & kTold) != 0 ? Told::kYes : Told::kNo;
+  for (auto& entry : bucket.tensors) cleared |= clear_entry(entry, tensor);
+  if (bucket.beyond.load(std::memory_order_relaxed) != 0) cleared |= clear_in_second(bucket, tensor);
+  if (cleared == 0) return BirthRecorded::kNotKnown;
+  return (cleared & kBirthRecorded) != 0 ? BirthRecorded::kYes : BirthRecorded::kNo;
 }
 
-Told sharing_tell(const void* tensor, const void* storage) noexcept {
-  Told told = Told::kNotKnown;
+BirthRecorded sharing_note_recorded(const void* tensor, const void* storage) noexcept {
+  BirthRecorded recorded = BirthRecorded::kNotKnown;
   any_entry(bucket_of(storage), [&](std::atomic<Entry>& entry) {
     Entry before = entry.load(std::memory_order_relaxed);
     if (!is_of(before, tensor)) return false;
-    if ((before & kTold) != 0) {
-      told = Told::kYes;
-    } else if (entry.compare_exchange_strong(before, before | kTold, std::memory_order_release)) {
-      told = Told::kNo;
+    if ((before & kBirthRecorded) != 0) {
+      recorded = BirthRecorded::kYes;
+    } else if (entry.compare_exchange_strong(before, before | kBirthRecorded, std::memory_order_release)) {
+      recorded = BirthRecorded::kNo;
     } else if (is_of(before, tensor)) {
-      told = Told::kYes;  // another thread was first, or the tensor ended
+      recorded = BirthRecorded::kYes;  // another thread was first, or the tensor ended
     }
     return true;
   });
-  return told;
+  return recorded;
 }
 
 bool sharing_contains(const void* tensor, const void* storage) noexcept {
@@ -198,7 +198,7 @@ bool read_memory(const void* address, void* out, std::size_t bytes) noexcept {
   return process_vm_readv(getpid(), &local, 1, &remote, 1, 0) == static_cast<ssize_t>(bytes);
 }
 
-void sharing_of(const void* storage, SharingSet& out, bool untold_only) noexcept {
+void sharing_of(const void* storage, SharingSet& out, bool unrecorded_only) noexcept {
   First& bucket = bucket_of(storage);
   const std::uint64_t mark = mark_of(storage);
   out.count = 0;
@@ -206,7 +206,8 @@ void sharing_of(const void* storage, SharingSet& out, bool untold_only) noexcept
   any_entry(bucket, [&](const std::atomic<Entry>& entry) {
     const Entry found = entry.load(std::memory_order_acquire);
     const void* tensor = tensor_of(found);
-    if (found == 0 || !has_mark(found, mark) || (untold_only && (found & kTold) != 0) || contains(out, tensor)) {
+    if (found == 0 || !has_mark(found, mark) || (unrecorded_only && (found & kBirthRecorded) != 0) ||
+        contains(out, tensor)) {
       return false;
     }
     std::uint64_t on = 0;

@@ -15,7 +15,7 @@ namespace dcmt::torch_provider {
 bool make_sharing_table() noexcept;
 
 /// Whether a tensor's birth was recorded.
-enum class Told {
+enum class BirthRecorded {
   kNo,
   kYes,
   kNotKnown,  ///< the table has no entry: it lost it, or never had it
@@ -23,14 +23,14 @@ enum class Told {
 
 /// A tensor is about to be added: prefetches the line of the table.
 void sharing_expect(const void* storage) noexcept;
-void sharing_add(const void* tensor, const void* storage, bool told) noexcept;
+void sharing_add(const void* tensor, const void* storage, bool recorded) noexcept;
 /// Removes the tensor at the begin of its end or move. Only the thread that ends or moves the tensor calls this. A
-/// sharing_tell() of another thread at the same time may be missing in the answer. For a watched storage, where other
-/// threads can call it, treat kNo as kYes.
-Told sharing_remove(const void* tensor, const void* storage) noexcept;
+/// sharing_note_recorded() of another thread at the same time may be missing in the answer. For a watched storage,
+/// where other threads can call it, treat kNo as kYes.
+BirthRecorded sharing_remove(const void* tensor, const void* storage) noexcept;
 
 /// Notes that the tensor is recorded from here on; returns the earlier state. Only one of several callers gets kNo.
-Told sharing_tell(const void* tensor, const void* storage) noexcept;
+BirthRecorded sharing_note_recorded(const void* tensor, const void* storage) noexcept;
 
 struct SharingSet {
   static constexpr std::uint32_t kCapacity = 14;
@@ -40,7 +40,7 @@ struct SharingSet {
 };
 
 /// The live tensors that the table has for `storage`, or only those that are not recorded.
-void sharing_of(const void* storage, SharingSet& out, bool untold_only = false) noexcept;
+void sharing_of(const void* storage, SharingSet& out, bool unrecorded_only = false) noexcept;
 
 /// True if the tensor is still one of them; false once its end has begun.
 bool sharing_contains(const void* tensor, const void* storage) noexcept;

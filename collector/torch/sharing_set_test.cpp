@@ -51,23 +51,23 @@ TEST_F(SharingTest, TensorsOfBothLinesAreKnownUntilTheirEndInAnyOrder) {
   std::vector<Tensor> tensors(SharingSet::kCapacity, Tensor(storage));
   std::set<const void*> expected;
   for (const Tensor& tensor : tensors) {
-    sharing_add(tensor.address(), storage, /*told=*/expected.size() % 2 == 0);
+    sharing_add(tensor.address(), storage, /*recorded=*/expected.size() % 2 == 0);
     expected.insert(tensor.address());
     EXPECT_EQ(known(*storage), expected);
   }
   // Remove every third one first, so that both parts get holes; then fill the holes with new ones.
   for (std::uint32_t round = 0; round < 3; ++round) {
     for (std::size_t i = round; i < tensors.size(); i += 3) {
-      EXPECT_EQ(sharing_remove(tensors[i].address(), storage), i % 2 == 0 ? Told::kYes : Told::kNo);
-      EXPECT_EQ(sharing_remove(tensors[i].address(), storage), Told::kNotKnown);
+      EXPECT_EQ(sharing_remove(tensors[i].address(), storage), i % 2 == 0 ? BirthRecorded::kYes : BirthRecorded::kNo);
+      EXPECT_EQ(sharing_remove(tensors[i].address(), storage), BirthRecorded::kNotKnown);
       expected.erase(tensors[i].address());
       EXPECT_EQ(known(*storage), expected);
     }
     const Tensor late(storage);
     sharing_add(late.address(), storage, false);
     EXPECT_TRUE(sharing_contains(late.address(), storage));
-    EXPECT_EQ(sharing_tell(late.address(), storage), Told::kNo);
-    EXPECT_EQ(sharing_remove(late.address(), storage), Told::kYes);
+    EXPECT_EQ(sharing_note_recorded(late.address(), storage), BirthRecorded::kNo);
+    EXPECT_EQ(sharing_remove(late.address(), storage), BirthRecorded::kYes);
   }
 }
 
@@ -79,7 +79,7 @@ TEST_F(SharingTest, OneMoreThanAStorageMayHaveIsSaidAndLeavesRoomToItsNeighbours
   sharing_of(storage, set);
   EXPECT_TRUE(set.maybe_incomplete);
   EXPECT_EQ(set.count, SharingSet::kCapacity);
-  EXPECT_EQ(sharing_remove(tensors.back().address(), storage), Told::kNotKnown);
+  EXPECT_EQ(sharing_remove(tensors.back().address(), storage), BirthRecorded::kNotKnown);
 
   // The remaining places, in two steps: one storage may not use all of them.
   constexpr std::uint32_t kLeft = kBucket - SharingSet::kCapacity;
@@ -91,7 +91,8 @@ TEST_F(SharingTest, OneMoreThanAStorageMayHaveIsSaidAndLeavesRoomToItsNeighbours
   }
   for (int i = 0; i < 2; ++i) {
     EXPECT_EQ(known(*neighbours[i]).size(), others[i].size());
-    for (const Tensor& tensor : others[i]) EXPECT_EQ(sharing_remove(tensor.address(), neighbours[i]), Told::kNo);
+    for (const Tensor& tensor : others[i])
+      EXPECT_EQ(sharing_remove(tensor.address(), neighbours[i]), BirthRecorded::kNo);
     EXPECT_TRUE(known(*neighbours[i]).empty());
   }
 }
@@ -127,7 +128,7 @@ TEST_F(SharingTest, ThreadsThatComeAndGoLeaveNothingAndLoseNothing) {
       for (int i = 0; i < kTimes; ++i) {
         for (const Tensor& tensor : mine) sharing_add(tensor.address(), storage, false);
         for (const Tensor& tensor : mine) {
-          if (sharing_remove(tensor.address(), storage) != Told::kNo) ++lost;
+          if (sharing_remove(tensor.address(), storage) != BirthRecorded::kNo) ++lost;
         }
       }
     });

@@ -20,16 +20,16 @@ namespace {
 /// included only in the next one.
 struct alignas(64) Sum {
   std::atomic<std::int64_t> allocated;  ///< less what was freed
-  std::atomic<std::int64_t> taken_out;  ///< bytes of these blocks that got records of their own; their ends will, too
+  std::atomic<std::int64_t> moved_out;  ///< bytes of these blocks that got records of their own; their ends will, too
   std::atomic<std::int64_t> high;
-  std::atomic<std::int64_t> told;
+  std::atomic<std::int64_t> recorded;
   std::atomic<bool> added_to;  ///< since the last exact point; if not, a forward pass may begin with the next one
   std::atomic<bool> busy;
 
   [[nodiscard]] std::int64_t now() const noexcept {
     // In this order: bytes are removed only after they were allocated, so another thread cannot make the result too low
     // or negative.
-    const std::int64_t out = taken_out.load(std::memory_order_acquire);
+    const std::int64_t out = moved_out.load(std::memory_order_acquire);
     return allocated.load(std::memory_order_relaxed) - out;
   }
 };
@@ -58,15 +58,15 @@ void write(std::uint32_t device, Sum& sum, std::int64_t bytes) noexcept {
   if (record == nullptr) return;
   record->bytes = static_cast<std::uint64_t>(bytes);
   agent::commit_record(record);
-  sum.told.store(bytes, std::memory_order_relaxed);
+  sum.recorded.store(bytes, std::memory_order_relaxed);
 }
 
-void tell(std::uint32_t device, Sum& sum) noexcept {
+void record_sum(std::uint32_t device, Sum& sum) noexcept {
   if (sum.busy.exchange(true, std::memory_order_acquire)) return;
   const std::int64_t high = sum.high.load(std::memory_order_relaxed);
   const std::int64_t now = sum.now();
-  if (high > now && high > sum.told.load(std::memory_order_relaxed)) write(device, sum, high);
-  if (now != sum.told.load(std::memory_order_relaxed)) write(device, sum, now);
+  if (high > now && high > sum.recorded.load(std::memory_order_relaxed)) write(device, sum, high);
+  if (now != sum.recorded.load(std::memory_order_relaxed)) write(device, sum, now);
   sum.high.store(now, std::memory_order_relaxed);
   sum.busy.store(false, std::memory_order_release);
 }
@@ -74,7 +74,7 @@ void tell(std::uint32_t device, Sum& sum) noexcept {
 void grow(std::uint32_t device, std::int64_t bytes) noexcept {
   Sum& sum = g_sums[device];
   const std::int64_t allocated = add(device, sum, bytes);
-  raise(sum.high, allocated - sum.taken_out.load(std::memory_order_relaxed));
+  raise(sum.high, allocated - sum.moved_out.load(std::memory_order_relaxed));
   if (device >= g_devices.load(std::memory_order_relaxed)) {
     std::uint32_t devices = g_devices.load(std::memory_order_relaxed);
     while (devices <= device && !g_devices.compare_exchange_weak(devices, device + 1, std::memory_order_relaxed)) {
@@ -82,19 +82,19 @@ void grow(std::uint32_t device, std::int64_t bytes) noexcept {
   }
   if (sum.added_to.load(std::memory_order_relaxed)) return;
   sum.added_to.store(true, std::memory_order_relaxed);
-  tell(device, sum);
+  record_sum(device, sum);
 }
 
 /// Returns by how much the sum grows; nothing if the block cannot be tracked.
-std::optional<std::int64_t> know(std::uint32_t device, std::uint64_t address, std::uint64_t bytes) noexcept {
+std::optional<std::int64_t> track(std::uint32_t device, std::uint64_t address, std::uint64_t bytes) noexcept {
   const auto grows = static_cast<std::int64_t>(bytes);
   if (device != wire::kCpuDevice) {
-    const std::optional<std::uint64_t> before = know_small_cuda_block(address, bytes);
+    const std::optional<std::uint64_t> before = track_small_cuda_block(address, bytes);
     if (!before) return std::nullopt;
     return grows - static_cast<std::int64_t>(*before);
   }
   TorchThread* thread = torch_thread();
-  if (thread == nullptr || !know_block(thread->recent_blocks, address, bytes)) return std::nullopt;
+  if (thread == nullptr || !track_block(thread->recent_blocks, address, bytes)) return std::nullopt;
   return grows;
 }
 
@@ -110,9 +110,9 @@ void forget_small_blocks() noexcept {
   forget_blocks();
   for (Sum& sum : g_sums) {
     sum.allocated.store(0, std::memory_order_relaxed);
-    sum.taken_out.store(0, std::memory_order_relaxed);
+    sum.moved_out.store(0, std::memory_order_relaxed);
     sum.high.store(0, std::memory_order_relaxed);
-    sum.told.store(0, std::memory_order_relaxed);
+    sum.recorded.store(0, std::memory_order_relaxed);
     sum.added_to.store(false, std::memory_order_relaxed);
     sum.busy.store(false, std::memory_order_relaxed);
   }
@@ -128,7 +128,7 @@ bool is_small_but_followed(const void* storage) noexcept {
 
 bool add_small_block(std::uint32_t device, const void* address, std::uint64_t bytes) noexcept {
   if (agent::full_detail() || agent::follows_size(bytes) || agent::every_block() || device >= kDevices) return false;
-  const std::optional<std::int64_t> grows = know(device, reinterpret_cast<std::uint64_t>(address), bytes);
+  const std::optional<std::int64_t> grows = track(device, reinterpret_cast<std::uint64_t>(address), bytes);
   if (grows) grow(device, *grows);
   return grows.has_value();
 }
@@ -141,7 +141,7 @@ bool remove_small_block(std::uint32_t device, const void* address) noexcept {
   return true;
 }
 
-void tell_block_of(const void* storage) noexcept {
+void record_block_of(const void* storage) noexcept {
   const std::uint64_t address = layout::data_of(storage);
   if (agent::full_detail() || address == 0) return;
   const std::uint32_t device =
@@ -149,7 +149,7 @@ void tell_block_of(const void* storage) noexcept {
   const std::int64_t bytes = device < kDevices ? forget(device, address) : 0;
   if (bytes == 0) return;
   // The allocator's lock is not held here, so this is a counter of its own.
-  g_sums[device].taken_out.fetch_add(bytes, std::memory_order_release);
+  g_sums[device].moved_out.fetch_add(bytes, std::memory_order_release);
   write_block_alloc(device, reinterpret_cast<const void*>(address), static_cast<std::uint64_t>(bytes),
                     pinned_owner(storage));
 }
@@ -157,9 +157,9 @@ void tell_block_of(const void* storage) noexcept {
 void write_small_sum_before_alloc(std::uint32_t device) noexcept {
   if (agent::full_detail() || device >= kDevices) return;
   Sum& sum = g_sums[device];
-  const std::int64_t told = sum.told.load(std::memory_order_relaxed);
-  if (sum.now() != told || sum.high.load(std::memory_order_relaxed) > told) {
-    tell(device, sum);
+  const std::int64_t recorded = sum.recorded.load(std::memory_order_relaxed);
+  if (sum.now() != recorded || sum.high.load(std::memory_order_relaxed) > recorded) {
+    record_sum(device, sum);
   }
 }
 
@@ -167,11 +167,11 @@ void write_small_sum_before_free(std::uint32_t device) noexcept {
   if (agent::full_detail() || device >= kDevices) return;
   // A decrease can wait: it makes no peak.
   Sum& sum = g_sums[device];
-  if (sum.high.load(std::memory_order_relaxed) > sum.told.load(std::memory_order_relaxed)) tell(device, sum);
+  if (sum.high.load(std::memory_order_relaxed) > sum.recorded.load(std::memory_order_relaxed)) record_sum(device, sum);
 }
 
 void write_small_sums() noexcept {
-  agent::take_followed_sizes();
+  agent::apply_followed_sizes();
   const std::uint32_t devices = g_devices.load(std::memory_order_relaxed);
   for (std::uint32_t device = 0; device < devices; ++device) {
     write_small_sum_before_alloc(device);

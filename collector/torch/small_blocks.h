@@ -32,7 +32,7 @@ inline bool is_followed_by_size(const void* storage) noexcept {
 }
 
 /// The storage is tracked although it is small: removes its block from the sum and records it.
-void tell_block_of(const void* storage) noexcept;
+void record_block_of(const void* storage) noexcept;
 
 /// Call it before another block of the device is recorded: the curve's peaks stay exact.
 void write_small_sum_before_alloc(std::uint32_t device) noexcept;

@@ -62,7 +62,7 @@ Size* size_at(std::uint64_t address, bool make) noexcept {
 
 const void* small_cuda_regions() noexcept { return g_regions; }
 
-std::optional<std::uint64_t> know_small_cuda_block(std::uint64_t address, std::uint64_t bytes) noexcept {
+std::optional<std::uint64_t> track_small_cuda_block(std::uint64_t address, std::uint64_t bytes) noexcept {
   if ((address | bytes) % kUnit != 0) return std::nullopt;
   Size* size = size_at(address, /*make=*/true);
   if (size == nullptr) return std::nullopt;

@@ -16,7 +16,7 @@ const void* small_cuda_regions() noexcept;
 /// @param bytes  below kFollowedBytes
 /// @return the bytes of an earlier block at this address whose end was missed, else 0; nothing if the block cannot be
 /// tracked: it does not consist of whole units, or the table is full
-std::optional<std::uint64_t> know_small_cuda_block(std::uint64_t address, std::uint64_t bytes) noexcept;
+std::optional<std::uint64_t> track_small_cuda_block(std::uint64_t address, std::uint64_t bytes) noexcept;
 
 /// Removes the block. Only the thread that frees it, or whose tensor has it, may call this.
 /// @return its bytes; 0: it is not tracked

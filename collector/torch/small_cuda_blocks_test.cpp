@@ -25,7 +25,7 @@ int published_diagnostics() {
   spool::SpoolReader& spool = agent::test_spool();
   agent::close_thread_chunk();
   int published = 0;
-  while (spool.take() != 0) {
+  while (spool.read() != 0) {
     for (auto record = spool.next(); record.header != nullptr; record = spool.next()) {
       published += record.header->type == wire::RecordType::kDiagnostic ? 1 : 0;
     }
@@ -45,7 +45,7 @@ TEST(SmallCudaBlocksTest, EachIsForgottenOnceWithItsBytes) {
       known.erase(found);
       ASSERT_EQ(forget_small_cuda_block(address), 0u);
     } else {
-      ASSERT_EQ(know_small_cuda_block(address, bytes), 0u);
+      ASSERT_EQ(track_small_cuda_block(address, bytes), 0u);
       known[address] = bytes;
     }
   }
@@ -54,18 +54,18 @@ TEST(SmallCudaBlocksTest, EachIsForgottenOnceWithItsBytes) {
 }
 
 TEST(SmallCudaBlocksTest, ABlockThatIsNotOfWholeUnitsIsRefused) {
-  EXPECT_EQ(know_small_cuda_block(kAddresses + 64, kUnit), std::nullopt);
-  EXPECT_EQ(know_small_cuda_block(kAddresses, 100), std::nullopt);
+  EXPECT_EQ(track_small_cuda_block(kAddresses + 64, kUnit), std::nullopt);
+  EXPECT_EQ(track_small_cuda_block(kAddresses, 100), std::nullopt);
   EXPECT_EQ(forget_small_cuda_block(kAddresses), 0u);
-  ASSERT_EQ(know_small_cuda_block(kAddresses, kUnit), 0u);
+  ASSERT_EQ(track_small_cuda_block(kAddresses, kUnit), 0u);
   EXPECT_EQ(forget_small_cuda_block(kAddresses + 64), 0u);
   EXPECT_EQ(forget_small_cuda_block(kAddresses + kRegion), 0u);
   EXPECT_EQ(forget_small_cuda_block(kAddresses), kUnit);
 }
 
 TEST(SmallCudaBlocksTest, ABlockWhoseEndWasNotSeenIsReturnedByTheNextOne) {
-  ASSERT_EQ(know_small_cuda_block(kAddresses, 3 * kUnit), 0u);
-  EXPECT_EQ(know_small_cuda_block(kAddresses, 5 * kUnit), 3 * kUnit);
+  ASSERT_EQ(track_small_cuda_block(kAddresses, 3 * kUnit), 0u);
+  EXPECT_EQ(track_small_cuda_block(kAddresses, 5 * kUnit), 3 * kUnit);
   EXPECT_EQ(forget_small_cuda_block(kAddresses), 5 * kUnit);
 }
 
@@ -84,7 +84,7 @@ TEST(SmallCudaBlocksTest, DevicesComeToNewRegionsAtOnce) {
         const std::uint64_t address = kAddresses + (100 + i) * kRegion + number * kUnit;
         const std::uint64_t bytes = (i % 100 + 1) * kUnit;
         // A thread that arrives while another one makes the region may be refused.
-        const bool is_known = know_small_cuda_block(address, bytes).has_value();
+        const bool is_known = track_small_cuda_block(address, bytes).has_value();
         if (is_known) ++known;
         if (forget_small_cuda_block(address) != (is_known ? bytes : 0)) ++wrong;
       }
@@ -102,7 +102,7 @@ TEST(SmallCudaBlocksTest, WithoutRoomABlockIsRefusedAndThatIsSaidOnce) {
   std::vector<std::uint64_t> refused;
   for (std::uint64_t i = 0; i < 20'000; ++i) {
     const std::uint64_t address = kAddresses + (i * 7 + 1000) * kRegion;
-    (know_small_cuda_block(address, kUnit) ? known : refused).push_back(address);
+    (track_small_cuda_block(address, kUnit) ? known : refused).push_back(address);
   }
   EXPECT_GT(known.size(), 5000u);
   EXPECT_GT(refused.size(), 10'000u);

@@ -25,7 +25,7 @@ std::uint64_t with_uppermost(std::uint64_t spare, TorchThread* thread) noexcept 
   return reinterpret_cast<std::uint64_t>(thread) >> 6 << kCountBits | ((spare + 1) & kCounts);
 }
 
-TorchThread* take_spare() noexcept {
+TorchThread* acquire_spare() noexcept {
   std::uint64_t spare = g_spare.load(std::memory_order_acquire);
   while (TorchThread* const thread = uppermost(spare)) {
     // Another thread may have removed the state and use it already: then the exchange fails.
@@ -48,15 +48,15 @@ void empty_torch_threads(void (*empty_tables)()) noexcept {
   // The list of spare states is inside the states. States beyond this array are not kept.
   static constinit TorchThread* spare[1024] = {};
   std::size_t count = 0;
-  while (count < std::size(spare) && (spare[count] = take_spare()) != nullptr) ++count;
+  while (count < std::size(spare) && (spare[count] = acquire_spare()) != nullptr) ++count;
   empty_tables();
   while (count > 0) give_to_spare(spare[--count]);
 }
 
-TorchThread* take_torch_thread() noexcept {
+TorchThread* acquire_torch_thread() noexcept {
   void*& slot = agent::torch_thread_slot();
   agent::follow_thread_end();
-  if (TorchThread* const thread = take_spare(); thread != nullptr) {
+  if (TorchThread* const thread = acquire_spare(); thread != nullptr) {
     *thread = {};
     slot = thread;
     return thread;

@@ -60,7 +60,7 @@ struct TorchThread {
   std::uint64_t cuda_freed;      ///< address of the latest free
   bool cuda_free_done;           ///< no stream uses that block any more
   const char* block_owner;       ///< owner of CUDA blocks allocated now, if known and not a tensor; static text
-  bool tell_next_op;             ///< memory of a key went on this thread: record the next operator, since work went on
+  bool record_next_op;           ///< memory of a key went on this thread: record the next operator, since work went on
   bool memory_refused;           ///< inside the running operator: a census follows at its end
   std::uint32_t in_cycle_op;     ///< depth of wrapped gather/wait/release operators
   KeyIndex releasing;            ///< key whose release has begun; 0: none
@@ -79,7 +79,7 @@ struct TorchThread {
 static_assert(sizeof(TorchThread) <= 16 * 1024);
 
 /// A state for a new thread, or nullptr.
-TorchThread* take_torch_thread() noexcept;
+TorchThread* acquire_torch_thread() noexcept;
 
 /// The calling thread's state; nullptr if it has none yet.
 inline TorchThread* torch_thread_if_any() noexcept { return static_cast<TorchThread*>(agent::torch_thread_slot()); }
@@ -87,7 +87,7 @@ inline TorchThread* torch_thread_if_any() noexcept { return static_cast<TorchThr
 /// The calling thread's state; nullptr if there is no memory for it. Allocates at a thread's first call.
 inline TorchThread* torch_thread() noexcept {
   TorchThread* thread = torch_thread_if_any();
-  return thread != nullptr ? thread : take_torch_thread();
+  return thread != nullptr ? thread : acquire_torch_thread();
 }
 
 /// Lets `empty_tables` empty the memory of arena(), which has all states: each thread's state keeps its address and is

@@ -7,7 +7,7 @@
 namespace dcmt::convert {
 namespace {
 
-constexpr std::size_t kRowsBetweenLooks = 1 << 14;  // between checks of the watch
+constexpr std::size_t kRowsBetweenChecks = 1 << 14;  // between checks of the watch
 
 Expected<std::vector<StoredColumn>> stored_columns(Database& source, Database& copy, const std::string& table) {
   std::vector<StoredColumn> columns;
@@ -38,7 +38,7 @@ Status copy_rows(Database& source, Database& copy, const std::string& table, con
                         copy.prepare("INSERT INTO " + table + "(" + names + ") VALUES(" + marks + ")"));
   how.bind(row);
   for (std::size_t count = 0;; ++count) {
-    if (count % kRowsBetweenLooks == 0) DCMT_RETURN_IF_ERROR(watch.check());
+    if (count % kRowsBetweenChecks == 0) DCMT_RETURN_IF_ERROR(watch.check());
     DCMT_ASSIGN_OR_RETURN(const bool more, row.step());
     if (!more) return {};
     for (std::size_t i = 0; i < columns.size(); ++i) {

@@ -11,7 +11,7 @@ using analyzer::Block;
 using analyzer::StreamWait;
 using analyzer::TraceData;
 
-constexpr std::size_t kEventsBetweenLooks = 1 << 14;  // between checks of the watch
+constexpr std::size_t kEventsBetweenChecks = 1 << 14;  // between checks of the watch
 
 }  // namespace
 
@@ -27,7 +27,7 @@ Status for_each_block_event(const TraceData& data, const analyzer::Watch& watch,
   auto wait = done.begin();
   const auto none = Sequence(std::numeric_limits<std::int64_t>::max());
   for (std::size_t count = 0;; ++count) {
-    if (count % kEventsBetweenLooks == 0) {
+    if (count % kEventsBetweenChecks == 0) {
       DCMT_RETURN_IF_ERROR(watch.check());
       watch.done(static_cast<double>(count) / static_cast<double>(2 * data.blocks.size() + done.size() + 1));
     }

@@ -37,7 +37,7 @@ class PickleReader {
     while (!stopped_) {
       if (at_ >= data_.bytes_.size()) return cut_short();
       begin_ = at_;
-      DCMT_RETURN_IF_ERROR(run(take8()));
+      DCMT_RETURN_IF_ERROR(run(read8()));
       if (memory_ > most_memory_) return bad("needs more memory than a pickle of its size explains");
     }
     return std::move(data_);
@@ -68,10 +68,10 @@ class PickleReader {
 
   // Numbers of the pickle are little-endian. has() must be called first.
   [[nodiscard]] bool has(std::uint64_t count) const { return count <= data_.bytes_.size() - at_; }
-  std::uint8_t take8() { return static_cast<std::uint8_t>(data_.bytes_[at_++]); }
-  std::uint64_t take(unsigned count) {
+  std::uint8_t read8() { return static_cast<std::uint8_t>(data_.bytes_[at_++]); }
+  std::uint64_t read(unsigned count) {
     std::uint64_t number = 0;
-    for (unsigned i = 0; i < count; ++i) number |= static_cast<std::uint64_t>(take8()) << (8 * i);
+    for (unsigned i = 0; i < count; ++i) number |= static_cast<std::uint64_t>(read8()) << (8 * i);
     return number;
   }
 
@@ -109,15 +109,15 @@ class PickleReader {
 
   /// The number of values above the latest mark. Values below it are not accessible.
   [[nodiscard]] std::size_t above_mark() const { return stack_.size() - (marks_.empty() ? 0 : marks_.back()); }
-  std::vector<ValueId> take_last(std::size_t count) {
+  std::vector<ValueId> pop(std::size_t count) {
     std::vector<ValueId> last(stack_.end() - static_cast<std::ptrdiff_t>(count), stack_.end());
     stack_.resize(stack_.size() - count);
     memory_ -= count * sizeof(ValueId);
     return last;
   }
   /// Removes the latest mark, and returns the values above it.
-  std::vector<ValueId> take_marked() {
-    std::vector<ValueId> marked = take_last(above_mark());
+  std::vector<ValueId> pop_marked() {
+    std::vector<ValueId> marked = pop(above_mark());
     marks_.pop_back();
     return marked;
   }
@@ -158,7 +158,7 @@ class PickleReader {
 
 Status PickleReader::push_long(unsigned length_bytes) {
   if (!has(length_bytes)) return cut_short();
-  const std::uint64_t length = take(length_bytes);
+  const std::uint64_t length = read(length_bytes);
   if (!has(length)) return cut_short();
   if (length > sizeof(std::int64_t)) {
     Value value;
@@ -167,7 +167,7 @@ Status PickleReader::push_long(unsigned length_bytes) {
     at_ += length;
     return push_new(value);
   }
-  std::uint64_t number = take(static_cast<unsigned>(length));
+  std::uint64_t number = read(static_cast<unsigned>(length));
   // Two's complement: the highest existing bit determines the missing ones.
   if (length > 0 && length < sizeof(number) && (number >> (8 * length - 1)) != 0)
     number |= ~std::uint64_t{0} << (8 * length);
@@ -176,7 +176,7 @@ Status PickleReader::push_long(unsigned length_bytes) {
 
 Status PickleReader::push_text(ValueKind kind, unsigned length_bytes) {
   if (!has(length_bytes)) return cut_short();
-  const std::uint64_t length = take(length_bytes);
+  const std::uint64_t length = read(length_bytes);
   if (!has(length)) return cut_short();
   Value value;
   value.kind = kind;
@@ -190,12 +190,12 @@ Status PickleReader::run(std::uint8_t code) {
   switch (code) {
     case opcode::kProto:
       if (!has(1)) return cut_short();
-      if (const std::uint8_t protocol = take8(); protocol < kOldestProtocol || protocol > kNewestProtocol) {
+      if (const std::uint8_t protocol = read8(); protocol < kOldestProtocol || protocol > kNewestProtocol) {
         return bad("is a pickle of protocol " + std::to_string(protocol) + ", and 2 to 5 are read");
       }
       return {};
     case opcode::kFrame:
-      if (!has(8) || !has(take(8))) return cut_short();
+      if (!has(8) || !has(read(8))) return cut_short();
       return {};
     case opcode::kStop:
       if (stack_.size() != 1 || !marks_.empty()) return senseless();
@@ -210,13 +210,13 @@ Status PickleReader::run(std::uint8_t code) {
       return push(kTrue);
     case opcode::kBinInt1:
       if (!has(1)) return cut_short();
-      return push_integer(take8());
+      return push_integer(read8());
     case opcode::kBinInt2:
       if (!has(2)) return cut_short();
-      return push_integer(static_cast<std::int64_t>(take(2)));
+      return push_integer(static_cast<std::int64_t>(read(2)));
     case opcode::kBinInt:
       if (!has(4)) return cut_short();
-      return push_integer(static_cast<std::int32_t>(static_cast<std::uint32_t>(take(4))));
+      return push_integer(static_cast<std::int32_t>(static_cast<std::uint32_t>(read(4))));
     case opcode::kLong1:
       return push_long(1);
     case opcode::kLong4:
@@ -225,7 +225,7 @@ Status PickleReader::run(std::uint8_t code) {
       if (!has(8)) return cut_short();
       Value value;
       value.kind = ValueKind::kReal;
-      value.real = std::bit_cast<double>(__builtin_bswap64(take(8)));  // the only big-endian number
+      value.real = std::bit_cast<double>(__builtin_bswap64(read(8)));  // the only big-endian number
       return push_new(value);
     }
     case opcode::kShortBinUnicode:
@@ -253,7 +253,7 @@ Status PickleReader::run_container(std::uint8_t code) {
       return {};
     case opcode::kPop:
       if (above_mark() > 0) {
-        take_last(1);
+        pop(1);
       } else if (!marks_.empty()) {
         marks_.pop_back();
       } else {
@@ -273,14 +273,14 @@ Status PickleReader::run_container(std::uint8_t code) {
     case opcode::kTuple3: {
       const std::size_t count = code - opcode::kTuple1 + 1U;
       if (above_mark() < count) return senseless();
-      return push_items(ValueKind::kTuple, take_last(count));
+      return push_items(ValueKind::kTuple, pop(count));
     }
     case opcode::kAppend:
       if (above_mark() < 2) return senseless();
-      return add_to(ValueKind::kList, take_last(1));
+      return add_to(ValueKind::kList, pop(1));
     case opcode::kSetItem:
       if (above_mark() < 3) return senseless();
-      return add_to(ValueKind::kDict, take_last(2));
+      return add_to(ValueKind::kDict, pop(2));
     default:
       break;
   }
@@ -296,7 +296,7 @@ Status PickleReader::run_container(std::uint8_t code) {
       return run_memo(code);
   }
   if (marks_.empty()) return senseless();
-  std::vector<ValueId> items = take_marked();
+  std::vector<ValueId> items = pop_marked();
   switch (code) {
     case opcode::kPopMark:
       return {};
@@ -318,16 +318,16 @@ Status PickleReader::run_memo(std::uint8_t code) {
   switch (code) {
     case opcode::kBinGet:
       if (!has(1)) return cut_short();
-      return get(take8());
+      return get(read8());
     case opcode::kLongBinGet:
       if (!has(4)) return cut_short();
-      return get(take(4));
+      return get(read(4));
     case opcode::kBinPut:
       if (!has(1)) return cut_short();
-      return put(take8());
+      return put(read8());
     case opcode::kLongBinPut:
       if (!has(4)) return cut_short();
-      return put(take(4));
+      return put(read(4));
     case opcode::kMemoize:
       return put(memo_.size());
     default:

@@ -15,7 +15,7 @@ class History {
   }
 
   DeviceLives lives() {
-    for (std::size_t i = 0; i < device_.history.size(); ++i) take(device_.history[i], static_cast<std::int64_t>(i));
+    for (std::size_t i = 0; i < device_.history.size(); ++i) apply(device_.history[i], static_cast<std::int64_t>(i));
     for (const SnapshotBlock& block : device_.blocks) compare(block);
     for (const auto& [address, state] : at_) {
       // A block that waits for a stream may be free by the time segments are listed.
@@ -53,7 +53,7 @@ class History {
     return block;
   }
 
-  void take(const Entry& entry, std::int64_t at) {
+  void apply(const Entry& entry, std::int64_t at) {
     if (entry.action != Action::kAlloc && entry.action != Action::kFreeRequested &&
         entry.action != Action::kFreeCompleted)
       return;

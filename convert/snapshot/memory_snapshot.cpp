@@ -62,10 +62,10 @@ class Reader {
   }
 
   /// Checks a dictionary before it is read. A shared one counts at each of its places.
-  Status look_into(ValueId dict) {
+  Status check_entry(ValueId dict) {
     if (!data().is(dict, ValueKind::kDict)) return senseless("a list of dictionaries has something else");
     if (data().items(dict).size() > 2 * kMostKeys) return senseless("an entry has too many keys");
-    if (++looked_into_ > data().size()) return senseless("its entries are shared again and again");
+    if (++checked_ > data().size()) return senseless("its entries are shared again and again");
     return {};
   }
   /// An integer from 0 to `largest`; `otherwise` if the key is missing or None.
@@ -119,7 +119,7 @@ class Reader {
   }
 
   Expected<Entry> read_entry(ValueId id) {
-    DCMT_RETURN_IF_ERROR(look_into(id));
+    DCMT_RETURN_IF_ERROR(check_entry(id));
     Entry entry;
     const std::optional<ValueId> action = data().find(id, "action");
     if (!action || !data().text(*action)) return senseless("an entry of its history has no action");
@@ -139,7 +139,7 @@ class Reader {
   }
 
   Status read_segment(ValueId id) {
-    DCMT_RETURN_IF_ERROR(look_into(id));
+    DCMT_RETURN_IF_ERROR(check_entry(id));
     DCMT_ASSIGN_OR_RETURN(const std::int64_t number_of_device, number(id, "device", kLargest));
     DCMT_ASSIGN_OR_RETURN(SnapshotDevice* const into, device(number_of_device));
     DCMT_ASSIGN_OR_RETURN(const std::int64_t total, number(id, "total_size", kLargestCount));
@@ -152,7 +152,7 @@ class Reader {
     const std::optional<ValueId> blocks = data().find(id, "blocks");
     if (!blocks) return {};
     for (const ValueId each : data().items(*blocks)) {
-      DCMT_RETURN_IF_ERROR(look_into(each));
+      DCMT_RETURN_IF_ERROR(check_entry(each));
       SnapshotBlock block;
       // Blocks lie side by side. torch before 2.1 does not write their addresses.
       if (const auto at = data().find(each, "address"); at && data().integer(*at)) address = *data().integer(*at);
@@ -174,7 +174,7 @@ class Reader {
   }
 
   Status read_annotation(ValueId id) {
-    DCMT_RETURN_IF_ERROR(look_into(id));
+    DCMT_RETURN_IF_ERROR(check_entry(id));
     Annotation annotation;
     const auto name = data().find(id, "name");
     const auto stage = data().find(id, "stage");
@@ -188,7 +188,7 @@ class Reader {
 
   const std::string& name_;
   MemorySnapshot snapshot_;
-  std::size_t looked_into_ = 0;
+  std::size_t checked_ = 0;
   std::int64_t bytes_ = 0;
 };
 

@@ -19,7 +19,7 @@
 namespace dcmt::convert {
 namespace {
 
-constexpr std::size_t kRowsBetweenLooks = 4096;  // between checks of the watch
+constexpr std::size_t kRowsBetweenChecks = 4096;  // between checks of the watch
 constexpr std::string_view kProfilerStep = "ProfilerStep#";
 
 std::string grouped(std::int64_t number) {
@@ -33,8 +33,8 @@ std::string grouped(std::int64_t number) {
 /// Counts allocated, active or reserved bytes along a device's history.
 struct Level {
   std::int64_t now = 0, peak = 0;
-  Moment peak_at;
-  void add(std::int64_t bytes, const Moment& at) {
+  Point peak_at;
+  void add(std::int64_t bytes, const Point& at) {
     now += bytes;
     if (now <= peak) return;
     peak = now;
@@ -64,11 +64,11 @@ class Writer {
   struct Device {
     DeviceLives lives;
     SegmentHistory segments;
-    std::vector<Moment> births_before, frees_before;  ///< of blocks from before the history, in order
-    std::vector<Moment> entries;                      ///< of the entries of the history
+    std::vector<Point> births_before, frees_before;  ///< of blocks from before the history, in order
+    std::vector<Point> entries;                      ///< of the entries of the history
   };
 
-  Moment next(std::int64_t time_us) {
+  Point next(std::int64_t time_us) {
     now_.ns = std::max(now_.ns, time_us * 1000);
     return {++now_.seq, now_.ns};
   }
@@ -83,7 +83,7 @@ class Writer {
       for (const BlockLife& block : device.lives.blocks) {
         if (block.born != kBefore) break;
         device.births_before.push_back(next(0));
-        device.frees_before.push_back(block.freed == kBefore ? next(0) : Moment());
+        device.frees_before.push_back(block.freed == kBefore ? next(0) : Point());
       }
     }
     begin_ = now_;
@@ -96,15 +96,15 @@ class Writer {
         if (!first || history[at[i]].time_us < snapshot_.devices[*first].history[at[*first]].time_us) first = i;
       }
       const std::int64_t us = first ? snapshot_.devices[*first].history[at[*first]].time_us : kLargest / 1000;
-      for (; annotation_moments_.size() < snapshot_.annotations.size() &&
-             snapshot_.annotations[annotation_moments_.size()].time_us <= us;) {
-        annotation_moments_.push_back(next(snapshot_.annotations[annotation_moments_.size()].time_us));
+      for (; annotation_points_.size() < snapshot_.annotations.size() &&
+             snapshot_.annotations[annotation_points_.size()].time_us <= us;) {
+        annotation_points_.push_back(next(snapshot_.annotations[annotation_points_.size()].time_us));
       }
       if (!first) break;
       devices_[*first].entries.push_back(next(us));
       ++at[*first];
     }
-    while (annotation_moments_.size() < snapshot_.annotations.size()) annotation_moments_.push_back(next(0));
+    while (annotation_points_.size() < snapshot_.annotations.size()) annotation_points_.push_back(next(0));
     end_ = next(0);  // when the snapshot is made
   }
 
@@ -138,17 +138,17 @@ class Writer {
     return streams_.try_emplace(handle, static_cast<std::int64_t>(streams_.size()) + 1).first->second;
   }
 
-  [[nodiscard]] Moment moment(const Device& device, std::int64_t entry) const {
+  [[nodiscard]] Point point(const Device& device, std::int64_t entry) const {
     const auto at = static_cast<std::size_t>(entry);
     return at < device.entries.size() ? device.entries[at] : end_;
   }
 
   Status write_device(std::size_t number) {
     const Device& device = devices_[number];
-    std::vector<std::pair<Moment, std::int64_t>> active;
+    std::vector<std::pair<Point, std::int64_t>> active;
     std::int64_t late_births = 0;
     for (std::size_t i = 0; i < device.lives.blocks.size(); ++i) {
-      if (i % kRowsBetweenLooks == 0) DCMT_RETURN_IF_ERROR(watch_.check());
+      if (i % kRowsBetweenChecks == 0) DCMT_RETURN_IF_ERROR(watch_.check());
       const BlockLife& block = device.lives.blocks[i];
       BlockRow row;
       row.address = block.address;
@@ -161,21 +161,21 @@ class Writer {
         // After the last entry. Each block needs a sequence of its own.
         row.span.from = {end_.seq + ++late_births + late_, end_.ns};
       } else {
-        row.span.from = moment(device, block.born);
+        row.span.from = point(device, block.born);
       }
       row.id = row.span.from.seq;
       DCMT_ASSIGN_OR_RETURN(row.birth.stack, stack_of(block.frames));
       if (block.freed != kNever) {
-        row.span.to = block.freed == kBefore ? device.frees_before[i] : moment(device, block.freed);
+        row.span.to = block.freed == kBefore ? device.frees_before[i] : point(device, block.freed);
         if (static_cast<std::size_t>(block.freed) == device.entries.size()) row.span.to = row.span.from;
         DCMT_ASSIGN_OR_RETURN(row.free.stack, stack_of(block.free_frames));
         // Usually the next entry is the end of the requested free: then nothing waited.
         row.waits = block.done != block.freed && block.done != block.freed + 1;
-        if (row.waits && block.done != kNever) row.done = moment(device, block.done);
+        if (row.waits && block.done != kNever) row.done = point(device, block.done);
       }
       DCMT_RETURN_IF_ERROR(trace_.write(row));
       active.emplace_back(row.span.from, block.bytes);
-      if (block.freed != kNever && block.done != kNever) active.emplace_back(moment(device, block.done), -block.bytes);
+      if (block.freed != kNever && block.done != kNever) active.emplace_back(point(device, block.done), -block.bytes);
     }
     late_ += late_births;
     std::ranges::stable_sort(active, {}, [](const auto& each) { return each.first.seq; });
@@ -236,7 +236,7 @@ class Writer {
     for (std::size_t i = 0; i < device.history.size(); ++i) {
       const Entry& entry = device.history[i];
       if (entry.action != Action::kOutOfMemory) continue;
-      const Moment at = devices_[number].entries[i];
+      const Point at = devices_[number].entries[i];
       OutOfMemoryRow row;
       row.id = at.seq;
       row.ns = at.ns;
@@ -306,7 +306,7 @@ class Writer {
       if (begun.empty()) continue;
       MarkRow row;
       row.id = ++marks_;
-      row.span = {annotation_moments_[begun.back()], annotation_moments_[i]};
+      row.span = {annotation_points_[begun.back()], annotation_points_[i]};
       begun.pop_back();
       row.kind = "phase";
       if (const std::optional<std::int64_t> step = step_of(annotation.name)) {
@@ -399,8 +399,8 @@ class Writer {
   TraceWriter& trace_;
   const analyzer::Watch& watch_;
   std::vector<Device> devices_;
-  std::vector<Moment> annotation_moments_;
-  Moment now_, begin_, end_;
+  std::vector<Point> annotation_points_;
+  Point now_, begin_, end_;
   std::int64_t late_ = 0;  ///< number of blocks that were born after the history
   std::vector<Level> active_, reserved_;
   std::unordered_map<ValueId, RowId> stacks_;

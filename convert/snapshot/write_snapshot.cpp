@@ -233,12 +233,12 @@ class Writer {
     out_.append();
   }
   void write_annotations() {
-    struct Moment {
+    struct Boundary {
       TimeNs ns;
       std::string_view stage;
       std::string name;
     };
-    std::vector<Moment> all;
+    std::vector<Boundary> all;
     for (const analyzer::Step& step : facts_.steps()) {
       if (!step.to.valid()) continue;
       const std::string name = "ProfilerStep#" + std::to_string(step.number);
@@ -251,9 +251,9 @@ class Writer {
       all.push_back({mark.span.from_ns, "START", name});
       all.push_back({mark.span.to_ns, "END", name});
     }
-    std::ranges::stable_sort(all, {}, &Moment::ns);
+    std::ranges::stable_sort(all, {}, &Boundary::ns);
     out_.begin_list();
-    for (const Moment& each : all) annotation(each.stage, each.name, each.ns);
+    for (const Boundary& each : all) annotation(each.stage, each.name, each.ns);
   }
 
   const TraceData& data_;

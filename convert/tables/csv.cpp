@@ -15,7 +15,7 @@ namespace {
 using analyzer::Block;
 using analyzer::TraceData;
 
-constexpr std::size_t kRowsBetweenLooks = 1 << 14;  // between checks of the watch
+constexpr std::size_t kRowsBetweenChecks = 1 << 14;  // between checks of the watch
 
 /// Builds one line, field by field.
 class Line {
@@ -60,7 +60,7 @@ Status write_lifetimes_csv(const TraceData& data, std::ostream& out, const analy
   auto wait = data.stream_waits.begin();
   std::size_t rows = 0;
   for (const Block& block : data.blocks) {
-    if (rows++ % kRowsBetweenLooks == 0) {
+    if (rows++ % kRowsBetweenChecks == 0) {
       DCMT_RETURN_IF_ERROR(watch.check());
       watch.done(static_cast<double>(rows) / static_cast<double>(data.blocks.size() + 1));
     }

@@ -21,7 +21,7 @@ constexpr const char* kMark =
     "CASE WHEN kind IN ('step', 'phase', 'user') AND to_seq IS NOT from_seq"
     " THEN from_seq + (kind = 'step') <= ?2 AND (to_seq IS NULL OR to_seq > ?1)"
     " ELSE from_seq > ?1 AND from_seq <= ?2 END";
-constexpr const char* kMoment = "id > ?1 AND id <= ?2";
+constexpr const char* kPoint = "id > ?1 AND id <= ?2";
 
 /// Tables that are copied completely: they are small, or contain sums over the run.
 constexpr const char* kWhole[] = {"string",      "thread",     "frame",          "stack",    "source",
@@ -57,7 +57,7 @@ class Trim {
     parts.push_back({"mark", kMark});
     for (const char* table : {"sample", "edge"}) parts.push_back({table, "census IN " + marks});
     for (const char* table : {"owner", "held", "held_in"}) parts.push_back({table, "storage IN " + storages});
-    for (const char* table : {"launches", "oom"}) parts.push_back({table, kMoment});
+    for (const char* table : {"launches", "oom"}) parts.push_back({table, kPoint});
 
     DCMT_RETURN_IF_ERROR(copy_.execute("BEGIN"));
     DCMT_RETURN_IF_ERROR(copy_meta());

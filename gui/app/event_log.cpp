@@ -23,7 +23,7 @@
 namespace dcmt::gui {
 namespace {
 
-constexpr int kLookEveryMs = 60;
+constexpr int kWriteEveryMs = 60;
 constexpr int kMostLoggedRows = 40;
 constexpr std::size_t kMostLoggedBars = 200;
 
@@ -154,12 +154,12 @@ QJsonObject line_of(MainWindow& window) {
 bool EventLog::open(const QString& path) {
   file_.setFileName(path);
   if (!file_.open(QIODevice::WriteOnly | QIODevice::Truncate)) return false;
-  QObject::connect(&timer_, &QTimer::timeout, &timer_, [this] { look(); });
-  timer_.start(kLookEveryMs);
+  QObject::connect(&timer_, &QTimer::timeout, &timer_, [this] { write_change(); });
+  timer_.start(kWriteEveryMs);
   return true;
 }
 
-void EventLog::look() {
+void EventLog::write_change() {
   QByteArray line = QJsonDocument(line_of(window_)).toJson(QJsonDocument::Compact) + '\n';
   if (line == last_) return;
   file_.write(line);

@@ -18,7 +18,7 @@ class EventLog {
   bool open(const QString& path);
 
  private:
-  void look();
+  void write_change();
 
   MainWindow& window_;
   QFile file_;

@@ -27,7 +27,7 @@ bool moves(int key) {
   }
 }
 
-bool takes_letters(const QObject* widget) {
+bool accepts_letters(const QObject* widget) {
   return qobject_cast<const QComboBox*>(widget) != nullptr || qobject_cast<const QLineEdit*>(widget) != nullptr ||
          qobject_cast<const QPlainTextEdit*>(widget) != nullptr;
 }
@@ -46,7 +46,7 @@ bool OwnKeys::eventFilter(QObject* target, QEvent* event) {
   const auto* key = static_cast<const QKeyEvent*>(event);
   if ((key->modifiers() & (Qt::ControlModifier | Qt::AltModifier | Qt::MetaModifier)) != 0) return false;
   const bool letter = !key->text().isEmpty() && key->text().front().isPrint();
-  if (!moves(key->key()) && !(letter && takes_letters(widget))) return false;
+  if (!moves(key->key()) && !(letter && accepts_letters(widget))) return false;
   event->accept();  // delivers it as a key to the widget, not as a shortcut
   return true;
 }

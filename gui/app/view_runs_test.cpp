@@ -145,14 +145,14 @@ TEST_F(ViewTest, WhatHappensToTheFileIsOneLine) {
   const SessionPointer before = window_.session();
   std::filesystem::copy(path_.toStdString(), trace_.folder() / "copy.dcmt");
   std::filesystem::rename(trace_.folder() / "copy.dcmt", path_.toStdString());
-  EXPECT_TRUE(window_.follower().look());
+  EXPECT_TRUE(window_.follower().check());
   EXPECT_TRUE(window_.message().contains("another file has its name")) << qPrintable(window_.message());
-  EXPECT_FALSE(window_.follower().look()) << "it is said once";
+  EXPECT_FALSE(window_.follower().check()) << "it is said once";
   std::filesystem::resize_file(path_.toStdString(), 4096);
-  EXPECT_TRUE(window_.follower().look());
+  EXPECT_TRUE(window_.follower().check());
   EXPECT_TRUE(window_.message().contains("was cut"));
   std::filesystem::remove(path_.toStdString());
-  EXPECT_TRUE(window_.follower().look());
+  EXPECT_TRUE(window_.follower().check());
   EXPECT_TRUE(window_.message().contains("is gone"));
   EXPECT_EQ(window_.session(), before);
   window_.tick_finding();

@@ -38,15 +38,15 @@ double percentile(std::vector<double> values, double share) {
   return values[static_cast<std::size_t>(share * static_cast<double>(values.size() - 1))];
 }
 
-scene::Look look_of(const char* width, const char* height) {
-  scene::Look look;
-  look.width = width != nullptr ? std::atoi(width) : 1920;
-  look.height = height != nullptr ? std::atoi(height) : 1080;
-  look.text_width = [](std::string_view text) { return static_cast<int>(text.size()) * 7; };
-  return look;
+scene::Appearance appearance_of(const char* width, const char* height) {
+  scene::Appearance appearance;
+  appearance.width = width != nullptr ? std::atoi(width) : 1920;
+  appearance.height = height != nullptr ? std::atoi(height) : 1080;
+  appearance.text_width = [](std::string_view text) { return static_cast<int>(text.size()) * 7; };
+  return appearance;
 }
 
-Frames draw_frames(const scene::Document& document, scene::Look& look, scene::Painter& painter,
+Frames draw_frames(const scene::Document& document, scene::Appearance& appearance, scene::Painter& painter,
                    const std::function<void(const scene::Painter&, const scene::View&)>& after) {
   Frames frames;
   scene::Raster raster;
@@ -64,12 +64,12 @@ Frames draw_frames(const scene::Document& document, scene::Look& look, scene::Pa
       view.show(view.length() * (part - 60) / 10, view.length() * (part - 59) / 10);
     else
       view.zoom(0.8, 0.5);
-    look.scroll = part >= 70 ? content * (part - 70) / 30 : 0;
+    appearance.scroll = part >= 70 ? content * (part - 70) / 30 : 0;
     const std::uint64_t before = allocations();
     const double cpu = seconds(CLOCK_THREAD_CPUTIME_ID);
     const double wall = seconds(CLOCK_MONOTONIC);
-    raster.begin(look.width, look.height, look.theme->background);
-    const scene::Facts& facts = painter.draw(document, view, look, raster);
+    raster.begin(appearance.width, appearance.height, appearance.theme->background);
+    const scene::Facts& facts = painter.draw(document, view, appearance, raster);
     const double cpu_took = seconds(CLOCK_THREAD_CPUTIME_ID) - cpu;
     const double wall_took = seconds(CLOCK_MONOTONIC) - wall;
     content = facts.content;

@@ -17,7 +17,7 @@ double seconds(clockid_t clock);
 double percentile(std::vector<double> values, double share);
 
 /// 1920x1080, or the size given by the two words.
-scene::Look look_of(const char* width, const char* height);
+scene::Appearance appearance_of(const char* width, const char* height);
 
 struct Frames {
   std::vector<double> cpu_ms, wall_ms;  ///< of each step
@@ -27,7 +27,7 @@ struct Frames {
 
 /// Draws 20 steps that are not counted, then 200 of zoom, pan, jump and scroll, on both axes.
 /// @param after  is called after each counted step, with what was drawn
-Frames draw_frames(const scene::Document& document, scene::Look& look, scene::Painter& painter,
+Frames draw_frames(const scene::Document& document, scene::Appearance& appearance, scene::Painter& painter,
                    const std::function<void(const scene::Painter&, const scene::View&)>& after = {});
 
 }  // namespace dcmt::gui::bench

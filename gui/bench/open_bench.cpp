@@ -98,14 +98,15 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "usage: open_bench TRACE [WIDTH HEIGHT]\n");
     return 2;
   }
-  gui::scene::Look look = gui::bench::look_of(argc == 4 ? argv[2] : nullptr, argc == 4 ? argv[3] : nullptr);
+  gui::scene::Appearance appearance =
+      gui::bench::appearance_of(argc == 4 ? argv[2] : nullptr, argc == 4 ? argv[3] : nullptr);
 
   const double begin = seconds(CLOCK_MONOTONIC);
   const auto overview = gui::load::read_overview(argv[1], kStretches);
   if (!overview.ok()) return fail(overview.error());
   gui::scene::Raster raster;
-  raster.begin(look.width, look.height, look.theme->background);
-  gui::scene::draw_overview(*overview, look, "reading the rest", raster);
+  raster.begin(appearance.width, appearance.height, appearance.theme->background);
+  gui::scene::draw_overview(*overview, appearance, "reading the rest", raster);
   const double first_picture = seconds(CLOCK_MONOTONIC) - begin;
 
   const auto session = gui::load::open_session(argv[1]);
@@ -116,21 +117,22 @@ int main(int argc, char** argv) {
 
   const gui::load::DeviceTimeline& device = *(*session)->devices.front();
   gui::scene::Painter painter;
-  const auto frames = gui::bench::draw_frames(device.document(), look, painter);
-  const auto warm = gui::bench::draw_frames(device.document(), look, painter);
+  const auto frames = gui::bench::draw_frames(device.document(), appearance, painter);
+  const auto warm = gui::bench::draw_frames(device.document(), appearance, painter);
   // Repeats the steps. After each one, the topmost bar in the middle of the picture is selected, as by a click.
   std::vector<double> selects;
   gui::scene::Painter again;
-  gui::scene::Look of_frame = look;
+  gui::scene::Appearance of_frame = appearance;
   gui::bench::draw_frames(
       device.document(), of_frame, painter, [&](const gui::scene::Painter& drawn, const gui::scene::View& view) {
         std::optional<gui::scene::Hit> hit;
-        for (int y = 0; y < look.height && !hit; y += 4) hit = drawn.hit(device.document(), look.width / 2, y);
+        for (int y = 0; y < appearance.height && !hit; y += 4)
+          hit = drawn.hit(device.document(), appearance.width / 2, y);
         if (!hit) return;
         const double from = seconds(CLOCK_MONOTONIC);
         const analyzer::Block& block = device.block_of(hit->lifetime);
         static_cast<void>(model::storage_view((*session)->path, (*session)->analysis, block.storage));
-        gui::scene::Look selected = of_frame;
+        gui::scene::Appearance selected = of_frame;
         selected.selected = hit->lifetime;
         selected.holds = gui::load::hold_arrows(device, (*session)->holds, {hit->lifetime});
         raster.begin(selected.width, selected.height, selected.theme->background);

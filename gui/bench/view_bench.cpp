@@ -66,7 +66,7 @@ int main(int argc, char** argv) {
     return 2;
   }
   const auto lifetimes = static_cast<std::size_t>(std::strtoull(argv[1], nullptr, 10));
-  Look look = dcmt::gui::bench::look_of(argc == 4 ? argv[2] : nullptr, argc == 4 ? argv[3] : nullptr);
+  Appearance appearance = dcmt::gui::bench::appearance_of(argc == 4 ? argv[2] : nullptr, argc == 4 ? argv[3] : nullptr);
   const Recording recording = training(lifetimes);
 
   const double built_at = seconds(CLOCK_PROCESS_CPUTIME_ID);
@@ -86,7 +86,7 @@ int main(int argc, char** argv) {
   document.label = [&](LifetimeId id, std::string& text) { write_bytes(recording.lifetimes()[id].bytes, text); };
 
   Painter painter;
-  const dcmt::gui::bench::Frames frames = dcmt::gui::bench::draw_frames(document, look, painter);
+  const dcmt::gui::bench::Frames frames = dcmt::gui::bench::draw_frames(document, appearance, painter);
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
   std::printf(

@@ -4,7 +4,7 @@
 
 namespace dcmt::gui::load {
 
-Status read_addresses(const std::string& path, const TakeAddress& take, const analyzer::Watch& watch) {
+Status read_addresses(const std::string& path, const ReceiveAddress& receive, const analyzer::Watch& watch) {
   constexpr std::size_t kOften = 65536;  // rows between checks of `watch`
   DCMT_ASSIGN_OR_RETURN(Database database, open_trace(path));
   DCMT_ASSIGN_OR_RETURN(Statement query,
@@ -13,7 +13,7 @@ Status read_addresses(const std::string& path, const TakeAddress& take, const an
     DCMT_ASSIGN_OR_RETURN(const bool row, query.step());
     if (!row) return {};
     // Addresses of the upper half are stored as negative numbers.
-    take(BlockId(query.integer(0)), static_cast<std::uint64_t>(query.integer(1)));
+    receive(BlockId(query.integer(0)), static_cast<std::uint64_t>(query.integer(1)));
     if (rows % kOften == 0) DCMT_RETURN_IF_ERROR(watch.check());
   }
 }

@@ -11,10 +11,10 @@
 
 namespace dcmt::gui::load {
 
-using TakeAddress = std::function<void(BlockId block, std::uint64_t address)>;
+using ReceiveAddress = std::function<void(BlockId block, std::uint64_t address)>;
 
-/// Calls `take` for each block with a known address, ascending by block; a list of all of them would be large. Fails
+/// Calls `receive` for each block with a known address, ascending by block; a list of all of them would be large. Fails
 /// with kBadInput for a file that is no trace, with kStopped if `watch` stops it.
-Status read_addresses(const std::string& path, const TakeAddress& take, const analyzer::Watch& watch = {});
+Status read_addresses(const std::string& path, const ReceiveAddress& receive, const analyzer::Watch& watch = {});
 
 }  // namespace dcmt::gui::load

@@ -192,7 +192,7 @@ std::uint16_t DeviceTimeline::band_of(const Block& block) {
 
 void DeviceTimeline::read(const analyzer::Watch& watch) {
   const analyzer::TraceData& data = *analysis_->data;
-  std::vector<analyzer::WantedMoment> points;
+  std::vector<analyzer::RequestedPoint> points;
   const auto want = [&](Sequence seq, TimeNs ns) {
     if (seq.valid()) points.push_back({seq, ns});
   };
@@ -255,7 +255,7 @@ void DeviceTimeline::read(const analyzer::Watch& watch) {
         recording_.level(ns, change.delta, scene::kGroups - 1);
         other_sequences_.emplace(unit, change.seq);
         break;
-      case Change::What::kMoment:
+      case Change::What::kPoint:
         recording_.mark(ns);
         other_sequences_.emplace(unit, change.seq);
         break;
@@ -343,7 +343,7 @@ void DeviceTimeline::open_first(std::vector<scene::BandOf>& bands, const scene::
 }
 
 Expected<std::shared_ptr<ByAddress>> DeviceTimeline::by_address(
-    const std::function<Status(const TakeAddress&)>& read) const {
+    const std::function<Status(const ReceiveAddress&)>& read) const {
   // Nearly all lifetimes are in the order of their ids; the others are few.
   std::unordered_map<std::int64_t, LifetimeId> late;
   BlockId last;

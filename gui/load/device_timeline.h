@@ -95,7 +95,7 @@ class DeviceTimeline {
   /// Computes the addresses, without lanes. Any thread may call it in parallel, but not in parallel with stack_by().
   /// @param read  calls its argument with each address, like read_addresses(); its error is returned
   [[nodiscard]] Expected<std::shared_ptr<ByAddress>> by_address(
-      const std::function<Status(const TakeAddress&)>& read) const;
+      const std::function<Status(const ReceiveAddress&)>& read) const;
   /// Adds the lanes. The rules for threads are those of by_address().
   void add_lanes(ByAddress& by_address) const;
   /// nullptr: the addresses are unknown again, and the arrangement is by kind.

@@ -169,8 +169,8 @@ TEST(DeviceTimeline, EachLifetimeHasTheAddressOfItsRow) {
     ASSERT_TRUE(read.ok());
     const Analysis analysis = analyzer::analyze(data);
     for (const std::unique_ptr<DeviceTimeline>& timeline : timelines_of(analysis)) {
-      const auto by_address =
-          timeline->by_address([&](const TakeAddress& take) { return read_addresses(file, take, analyzer::Watch()); });
+      const auto by_address = timeline->by_address(
+          [&](const ReceiveAddress& receive) { return read_addresses(file, receive, analyzer::Watch()); });
       ASSERT_TRUE(by_address.ok());
       for (scene::LifetimeId id = 0; id < timeline->recording().lifetimes().size(); ++id) {
         ASSERT_EQ((*by_address)->addresses[id], addresses.at(timeline->block_of(id).id.value)) << "seed " << seed;

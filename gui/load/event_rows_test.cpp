@@ -63,7 +63,7 @@ TEST_F(EventRows, OperatorsAreThoseOfTheViewOnBothAxes) {
     EXPECT_EQ(indices, expected);
     if (count > 1) {
       EXPECT_EQ(row.spans(view, count - 1, found), count);
-      EXPECT_TRUE(found.empty()) << "too many to be told apart";
+      EXPECT_TRUE(found.empty()) << "too many to be distinguished";
     }
   }
   std::vector<scene::SpanRow::Span> all;
@@ -103,20 +103,20 @@ TEST_F(EventRows, GathersAndReleasesAreWhereTheyWere) {
   }
 
   // The expected points of a picture, found by checking each of them.
-  scene::Look look;
-  look.text_width = [](std::string_view text) { return static_cast<int>(text.size()) * 7; };
-  look.height = 700;
+  scene::Appearance appearance;
+  appearance.text_width = [](std::string_view text) { return static_cast<int>(text.size()) * 7; };
+  appearance.height = 700;
   scene::Painter painter;
   std::mt19937 random(9);
   for (int i = 0; i < 60; ++i) {
-    look.width = 300 + random_below(random, 900);
+    appearance.width = 300 + random_below(random, 900);
     scene::View view(device.recording(), i % 2 == 0 ? scene::Axis::kTime : scene::Axis::kEvents);
     const double width = view.length() * (10 + random_below(random, 990)) / 1000.0;
     const double from = (view.length() - width) * random_below(random, 1000) / 1000.0;
     view.show(from, from + width);
     scene::Raster raster;
-    raster.begin(look.width, look.height, look.theme->background);
-    const scene::Facts& facts = painter.draw(device.document(), view, look, raster);
+    raster.begin(appearance.width, appearance.height, appearance.theme->background);
+    const scene::Facts& facts = painter.draw(device.document(), view, appearance, raster);
     for (std::size_t row = 0; row < 2; ++row) {
       const auto& kinds = device.document().points[row].kinds;
       for (std::size_t kind = 0; kind < kinds.size(); ++kind) {

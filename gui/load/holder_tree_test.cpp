@@ -87,9 +87,9 @@ TEST(HolderTree, ArrowsLeadToTheRightAndNoNodesMeet) {
   };
   for (int i = 0; i < 100; ++i) {
     std::vector<scene::HolderNode> roots{grow(grow, 0), grow(grow, 0)};
-    scene::Look look;
-    look.text_width = [](std::string_view text) { return static_cast<int>(text.size()) * 7; };
-    const scene::HolderTreeFacts facts = scene::draw_holder_tree(roots, look, nullptr);
+    scene::Appearance appearance;
+    appearance.text_width = [](std::string_view text) { return static_cast<int>(text.size()) * 7; };
+    const scene::HolderTreeFacts facts = scene::draw_holder_tree(roots, appearance, nullptr);
     for (const auto& arrow : facts.arrows) EXPECT_LT(arrow.from.x + arrow.from.width, arrow.to.x);
     for (std::size_t a = 0; a < facts.texts.size(); ++a) {
       EXPECT_LE(facts.texts[a].box.x + facts.texts[a].box.width, facts.width);

@@ -13,12 +13,12 @@ namespace {
 
 constexpr std::int64_t kMiB = 1 << 20;
 
-scene::Look look_of_test(int width) {
-  scene::Look look;
-  look.text_width = [](std::string_view text) { return static_cast<int>(text.size()) * 7; };
-  look.width = width;
-  look.height = 700;
-  return look;
+scene::Appearance appearance_of_test(int width) {
+  scene::Appearance appearance;
+  appearance.text_width = [](std::string_view text) { return static_cast<int>(text.size()) * 7; };
+  appearance.width = width;
+  appearance.height = 700;
+  return appearance;
 }
 
 std::shared_ptr<Session> opened(testing::TestTrace& trace) {
@@ -44,12 +44,12 @@ TEST(Reserved, IsTheMostOfEachColumnsIntervals) {
   const DeviceTimeline& device = *session->devices.front();
   scene::Painter painter;
   for (const int width : {300, 640, 1100}) {
-    const scene::Look look = look_of_test(width);
+    const scene::Appearance appearance = appearance_of_test(width);
     scene::View view(device.recording(), scene::Axis::kEvents);
     for (int i = 0; i < 5; ++i) {
       scene::Raster raster;
-      raster.begin(look.width, look.height, look.theme->background);
-      const scene::Facts& facts = painter.draw(device.document(), view, look, raster);
+      raster.begin(appearance.width, appearance.height, appearance.theme->background);
+      const scene::Facts& facts = painter.draw(device.document(), view, appearance, raster);
       EXPECT_EQ(facts.scale, 300 * kMiB) << "the line is seen as a whole";
       ASSERT_EQ(facts.reserved.size(), facts.columns.size());
       for (std::size_t at = 0; at < facts.columns.size(); ++at) {

@@ -144,7 +144,7 @@ TEST(Comparison, ColumnsAndExplanationsAreThoseOfTheModel) {
   for (const auto& each : same->strips.strips[2].stretches) EXPECT_EQ(each.value, 0);
 }
 
-TEST(Comparison, OfAFolderTakesTheSameRank) {
+TEST(Comparison, OfAFolderChoosesTheSameRank) {
   const RanksOfOne run({0, 0, kMiB});
   const std::filesystem::path folder = std::filesystem::path(run.paths[0]).parent_path() / "all";
   std::filesystem::create_directory(folder);

@@ -98,16 +98,16 @@ TEST(Segments, ReservedBytesAreThoseOfEachRecord) {
       EXPECT_EQ(bytes, reserved[static_cast<std::size_t>(device.sequence_of(unit).value)])
           << "seed " << seed << " unit " << unit;
     }
-    scene::Look look;
-    look.text_width = [](std::string_view text) { return static_cast<int>(text.size()) * 7; };
-    look.height = 700;
+    scene::Appearance appearance;
+    appearance.text_width = [](std::string_view text) { return static_cast<int>(text.size()) * 7; };
+    appearance.height = 700;
     scene::Painter painter;
     for (const int width : {260, 300, 900}) {
-      look.width = width;
+      appearance.width = width;
       const scene::View view(device.recording(), scene::Axis::kEvents);
       scene::Raster raster;
-      raster.begin(look.width, look.height, look.theme->background);
-      const scene::Facts& facts = painter.draw(device.document(), view, look, raster);
+      raster.begin(appearance.width, appearance.height, appearance.theme->background);
+      const scene::Facts& facts = painter.draw(device.document(), view, appearance, raster);
       ASSERT_EQ(facts.reserved.size(), facts.columns.size());
       for (std::size_t at = 0; at < facts.columns.size(); ++at) {
         const scene::Unit end = facts.columns[at].to;

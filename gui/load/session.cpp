@@ -131,9 +131,9 @@ Expected<std::shared_ptr<Session>> open_session(const std::string& path, const a
 
 Expected<std::shared_ptr<ByAddress>> read_by_address(const Session& session, std::size_t device,
                                                      const std::string& file, const analyzer::Watch& watch) {
-  return session.devices[device]->by_address([&](const TakeAddress& take) -> Status {
-    if (!session.addresses) return read_addresses(file, take, watch);
-    for (const auto& [block, address] : *session.addresses) take(block, address);
+  return session.devices[device]->by_address([&](const ReceiveAddress& receive) -> Status {
+    if (!session.addresses) return read_addresses(file, receive, watch);
+    for (const auto& [block, address] : *session.addresses) receive(block, address);
     return {};
   });
 }

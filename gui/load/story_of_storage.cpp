@@ -64,7 +64,7 @@ class Builder {
   [[nodiscard]] double x(TimeNs at) const {
     return static_cast<double>(at.value) - static_cast<double>(start_) - static_cast<double>(story_.begin_ns);
   }
-  [[nodiscard]] double x(const std::optional<model::Moment>& at) const { return at ? x(at->ns) : story_.chart.length; }
+  [[nodiscard]] double x(const std::optional<model::Point>& at) const { return at ? x(at->ns) : story_.chart.length; }
 
   /// Sets the axis from the birth to the last known event, with some space.
   void find_axis(const model::HoldersView& holders) {

@@ -43,7 +43,7 @@ TEST_F(StoryTest, OfWhatIsKeptPastItsReleaseHasItsHolderAndItsDeadPart) {
   ASSERT_TRUE(view.ok());
   const StoryOfStorage of = story(*view);
   const scene::Recording& recording = session_->devices.front()->recording();
-  const auto x = [&](const model::Moment& at) {
+  const auto x = [&](const model::Point& at) {
     return static_cast<double>(at.ns.value - recording.begin_ns() - of.begin_ns);
   };
   const StoryChart::Bar& bytes = of.chart.bars.front();
@@ -73,13 +73,13 @@ TEST_F(StoryTest, EveryStorageIsDrawnInsideOfItsChart) {
       const auto view = model::storage_view("", session_->analysis, storage.id);
       ASSERT_TRUE(view.ok());
       const StoryOfStorage of = story(*view);
-      scene::Look look;
-      look.width = 640;
-      look.text_width = [](std::string_view text) { return static_cast<int>(text.size()) * 7; };
-      look.height = scene::story_chart_height(of.chart, look.text_height);
+      scene::Appearance appearance;
+      appearance.width = 640;
+      appearance.text_width = [](std::string_view text) { return static_cast<int>(text.size()) * 7; };
+      appearance.height = scene::story_chart_height(of.chart, appearance.text_height);
       scene::Raster raster;
-      raster.begin(look.width, look.height, look.theme->background);
-      const scene::StoryChartFacts facts = scene::draw_story_chart(of.chart, look, of.chart.length / 2, raster);
+      raster.begin(appearance.width, appearance.height, appearance.theme->background);
+      const scene::StoryChartFacts facts = scene::draw_story_chart(of.chart, appearance, of.chart.length / 2, raster);
       ASSERT_EQ(facts.bars.size(), of.chart.bars.size());
       for (std::size_t i = 0; i < facts.arrows.size(); ++i) {
         const scene::Box& arrow = facts.arrows[i];
@@ -88,7 +88,7 @@ TEST_F(StoryTest, EveryStorageIsDrawnInsideOfItsChart) {
         EXPECT_EQ(arrow.y + arrow.height, facts.bars[of.chart.arrows[i].holder].y);
       }
       for (std::size_t a = 0; a < facts.texts.size(); ++a) {
-        EXPECT_LE(facts.texts[a].box.x + facts.texts[a].box.width, look.width) << facts.texts[a].text;
+        EXPECT_LE(facts.texts[a].box.x + facts.texts[a].box.width, appearance.width) << facts.texts[a].text;
         EXPECT_LE(facts.texts[a].box.y + facts.texts[a].box.height, facts.height);
         for (std::size_t b = a + 1; b < facts.texts.size(); ++b) {
           EXPECT_FALSE(facts.texts[a].box.meets(facts.texts[b].box))

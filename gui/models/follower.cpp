@@ -13,7 +13,7 @@ constexpr int kEveryMs = 1000;
 
 Follower::Follower(QObject* parent) : QObject(parent) {
   timer_.setInterval(kEveryMs);
-  connect(&timer_, &QTimer::timeout, this, &Follower::look);
+  connect(&timer_, &QTimer::timeout, this, &Follower::check);
 }
 
 void Follower::watch(const std::string& path, const load::FileStamp& stamp, bool growing, qint64 read_ms) {
@@ -42,7 +42,7 @@ QString Follower::line_of(load::FileChange change) const {
   return {};
 }
 
-bool Follower::look() {
+bool Follower::check() {
   const load::FileStamp now = load::stamp_of(path_);
   const load::FileChange change = load::change_of(stamp_, now);
   if (growing_ && change == load::FileChange::kNone && !recorder_gone_ &&

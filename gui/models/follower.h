@@ -23,7 +23,7 @@ class Follower : public QObject {
   void watch(const std::string& path, const load::FileStamp& stamp, bool growing, qint64 read_ms);
   void stop() { timer_.stop(); }
   /// Checks now. @return whether a message was shown
-  bool look();
+  bool check();
   /// The current stamp of the file, for the next reading.
   [[nodiscard]] const load::FileStamp& stamp() const { return stamp_; }
 

@@ -52,19 +52,21 @@ std::int64_t room_of(const StretchAt& stretch) {
 
 class MapPainter {
  public:
-  MapPainter(const Recording& recording, std::span<const Address> addresses, const Look& look, Canvas& canvas)
-      : recording_(recording), addresses_(addresses), look_(look), canvas_(canvas) {}
+  MapPainter(const Recording& recording, std::span<const Address> addresses, const Appearance& appearance,
+             Canvas& canvas)
+      : recording_(recording), addresses_(addresses), appearance_(appearance), canvas_(canvas) {}
 
   AddressMapFacts draw(std::span<const StretchAt> stretches) {
     const auto [shown, lines] = room_for(stretches);
-    const int gutter = std::min(look_.text_height * 20, look_.width / 2);
-    facts_.height = address_map_height(stretches, look_.text_height);
-    facts_.chart = {gutter, 0, std::max(1, look_.width - gutter - 8), facts_.height};
+    const int gutter = std::min(appearance_.text_height * 20, appearance_.width / 2);
+    facts_.height = address_map_height(stretches, appearance_.text_height);
+    facts_.chart = {gutter, 0, std::max(1, appearance_.width - gutter - 8), facts_.height};
     facts_.bytes_of_line = bytes_of_line(stretches);
     for (std::size_t i = 0; i < shown; ++i) stretch(stretches[i], i);
     if (shown < stretches.size()) {
       name_ = std::to_string(stretches.size() - shown) + " more address ranges are in the table";
-      draw_label(canvas_, look_, facts_.texts, 8, y_ + 1, look_.width - 16, name_, look_.theme->faint, true);
+      draw_label(canvas_, appearance_, facts_.texts, 8, y_ + 1, appearance_.width - 16, name_, appearance_.theme->faint,
+                 true);
     }
     return std::move(facts_);
   }
@@ -76,13 +78,13 @@ class MapPainter {
   }
 
   void stretch(const StretchAt& of, std::size_t index) {
-    const Theme& theme = *look_.theme;
+    const Theme& theme = *appearance_.theme;
     name_ = address_text(of.addresses.from) + " · ";
     write_bytes(of.used, part_);
     name_ += part_ + " of ";
     write_bytes(room_of(of), part_);
     name_ += part_;
-    draw_label(canvas_, look_, facts_.texts, 8, y_ + 1, facts_.chart.x - 16, name_,
+    draw_label(canvas_, appearance_, facts_.texts, 8, y_ + 1, facts_.chart.x - 16, name_,
                of.live.empty() ? theme.faint : theme.text, true);
     auto block = of.live.begin();
     const std::size_t lines = lines_of(of, facts_.bytes_of_line);
@@ -97,11 +99,12 @@ class MapPainter {
   /// @param block  the first block that may reach into the line; on return, the one for the next line
   void line(const StretchAt& of, std::size_t index, const AddressStretch& part,
             std::vector<LifetimeId>::const_iterator& block) {
-    const int height = line_height(look_.text_height) - 2;
+    const int height = line_height(appearance_.text_height) - 2;
     const auto column = [&](Address address) { return static_cast<double>(address - part.from) * scale(); };
     const int width = std::clamp(static_cast<int>(std::ceil(column(part.to))), 1, facts_.chart.width);
     facts_.lines.push_back({{facts_.chart.x, y_, width, height}, index, part});
-    colors_.assign(static_cast<std::size_t>(width), of.segments ? look_.theme->background : look_.theme->sums_only);
+    colors_.assign(static_cast<std::size_t>(width),
+                   of.segments ? appearance_.theme->background : appearance_.theme->sums_only);
     const std::size_t first_frame = facts_.segments.size();
     if (of.segments) segments(*of.segments, part, width);
     const std::size_t first_bar = facts_.bars.size();
@@ -115,27 +118,27 @@ class MapPainter {
       if (end <= begin) continue;
       const int x0 = std::clamp(static_cast<int>(std::floor(column(begin))), 0, width - 1);
       const int x1 = std::clamp(static_cast<int>(std::ceil(column(end))), x0 + 1, width);
-      const Color color = lifetime.finding ? look_.theme->finding : look_.theme->groups[lifetime.group];
+      const Color color = lifetime.finding ? appearance_.theme->finding : appearance_.theme->groups[lifetime.group];
       for (int x = x0; x < x1; ++x) {
         Color& at_x = colors_[static_cast<std::size_t>(x)];
-        if (at_x != look_.theme->finding) at_x = color;
+        if (at_x != appearance_.theme->finding) at_x = color;
       }
       // A line between neighbours, if there is space for it.
-      if (x1 - x0 > 3 && ends_here) colors_[static_cast<std::size_t>(x1 - 1)] = look_.theme->background;
+      if (x1 - x0 > 3 && ends_here) colors_[static_cast<std::size_t>(x1 - 1)] = appearance_.theme->background;
       facts_.bars.push_back({*at, {facts_.chart.x + x0, y_, x1 - x0, height}});
     }
     canvas_.row(facts_.chart.x, y_, height, colors_);
     for (std::size_t i = first_frame; i < facts_.segments.size(); ++i) frame(facts_.segments[i], edges_[i]);
     for (std::size_t i = first_bar; i < facts_.bars.size(); ++i) {
       const BarOf& bar = facts_.bars[i];
-      if (look_.selected != bar.lifetime && look_.hovered != bar.lifetime) continue;
+      if (appearance_.selected != bar.lifetime && appearance_.hovered != bar.lifetime) continue;
       const Box& box = bar.box;
-      canvas_.fill({box.x, box.y, box.width, 2}, look_.theme->selected);
-      canvas_.fill({box.x, box.y + box.height - 2, box.width, 2}, look_.theme->selected);
-      canvas_.fill({box.x, box.y, 2, box.height}, look_.theme->selected);
-      canvas_.fill({box.x + box.width - 2, box.y, 2, box.height}, look_.theme->selected);
+      canvas_.fill({box.x, box.y, box.width, 2}, appearance_.theme->selected);
+      canvas_.fill({box.x, box.y + box.height - 2, box.width, 2}, appearance_.theme->selected);
+      canvas_.fill({box.x, box.y, 2, box.height}, appearance_.theme->selected);
+      canvas_.fill({box.x + box.width - 2, box.y, 2, box.height}, appearance_.theme->selected);
     }
-    y_ += line_height(look_.text_height);
+    y_ += line_height(appearance_.text_height);
   }
 
   /// Draws the reserved parts of the line.
@@ -146,8 +149,8 @@ class MapPainter {
       const auto column = [&](Address address) { return static_cast<double>(address - part.from) * scale(); };
       const int x0 = std::clamp(static_cast<int>(std::floor(column(std::max(of.from, part.from)))), 0, width - 1);
       const int x1 = std::clamp(static_cast<int>(std::ceil(column(std::min(of.to, part.to)))), x0 + 1, width);
-      std::fill(colors_.begin() + x0, colors_.begin() + x1, look_.theme->sums_only);
-      facts_.segments.push_back({facts_.chart.x + x0, y_, x1 - x0, line_height(look_.text_height) - 2});
+      std::fill(colors_.begin() + x0, colors_.begin() + x1, appearance_.theme->sums_only);
+      facts_.segments.push_back({facts_.chart.x + x0, y_, x1 - x0, line_height(appearance_.text_height) - 2});
       edges_.push_back({of.from >= part.from, of.to <= part.to});
     }
   }
@@ -158,7 +161,7 @@ class MapPainter {
   };
 
   void frame(const Box& box, const Edges& edges) {
-    const Color color = look_.theme->text;
+    const Color color = appearance_.theme->text;
     canvas_.fill({box.x, box.y, box.width, 1}, color);
     canvas_.fill({box.x, box.y + box.height - 1, box.width, 1}, color);
     if (edges.begins) canvas_.fill({box.x, box.y, 1, box.height}, color);
@@ -167,7 +170,7 @@ class MapPainter {
 
   const Recording& recording_;
   std::span<const Address> addresses_;
-  const Look& look_;
+  const Appearance& appearance_;
   Canvas& canvas_;
   AddressMapFacts facts_;
   int y_ = 2;
@@ -184,8 +187,8 @@ int address_map_height(std::span<const StretchAt> stretches, int text_height) {
 }
 
 AddressMapFacts draw_address_map(const Recording& recording, std::span<const Address> addresses,
-                                 std::span<const StretchAt> stretches, const Look& look, Canvas& canvas) {
-  return MapPainter(recording, addresses, look, canvas).draw(stretches);
+                                 std::span<const StretchAt> stretches, const Appearance& appearance, Canvas& canvas) {
+  return MapPainter(recording, addresses, appearance, canvas).draw(stretches);
 }
 
 std::optional<LifetimeId> hit(const AddressMapFacts& facts, int x, int y) {

@@ -32,7 +32,7 @@ struct AddressMapFacts {
 [[nodiscard]] int address_map_height(std::span<const StretchAt> stretches, int text_height);
 
 AddressMapFacts draw_address_map(const Recording& recording, std::span<const Address> addresses,
-                                 std::span<const StretchAt> stretches, const Look& look, Canvas& canvas);
+                                 std::span<const StretchAt> stretches, const Appearance& appearance, Canvas& canvas);
 
 /// The block at that pixel.
 [[nodiscard]] std::optional<LifetimeId> hit(const AddressMapFacts& facts, int x, int y);

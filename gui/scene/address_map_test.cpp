@@ -31,14 +31,14 @@ TEST(AddressMap, ShowsEachBlockWhereItLies) {
     const std::vector<AddressStretch> places = address_stretches(recording, addresses);
     const Unit unit = static_cast<Unit>(random_below(random, static_cast<int>(recording.units())));
     const std::vector<StretchAt> stretches = stretches_at(recording, addresses, places, unit);
-    Look look;
-    look.text_width = [](std::string_view text) { return static_cast<int>(text.size()) * 7; };
-    look.width = 300 + random_below(random, 900);
-    look.height = address_map_height(stretches, look.text_height);
+    Appearance appearance;
+    appearance.text_width = [](std::string_view text) { return static_cast<int>(text.size()) * 7; };
+    appearance.width = 300 + random_below(random, 900);
+    appearance.height = address_map_height(stretches, appearance.text_height);
     Raster raster;
-    raster.begin(look.width, look.height, look.theme->background);
-    const AddressMapFacts facts = draw_address_map(recording, addresses, stretches, look, raster);
-    EXPECT_EQ(facts.height, look.height);
+    raster.begin(appearance.width, appearance.height, appearance.theme->background);
+    const AddressMapFacts facts = draw_address_map(recording, addresses, stretches, appearance, raster);
+    EXPECT_EQ(facts.height, appearance.height);
     // The lines contain all addresses of the stretches in order.
     std::size_t stretch = 0;
     Address next = stretches.empty() ? 0 : stretches.front().addresses.from;
@@ -94,20 +94,20 @@ TEST(AddressMap, WhatIsInNoSegmentIsEmpty) {
   const std::vector<AddressStretch> segments{{base, base + 300'000}, {base + 400'000, base + 500'000}};
   const std::vector<AddressStretch> stretches = address_stretches(recording, addresses, segments);
   ASSERT_EQ(stretches.size(), 1U);
-  Look look;
-  look.text_width = [](std::string_view text) { return static_cast<int>(text.size()) * 7; };
-  look.width = 900;
+  Appearance appearance;
+  appearance.text_width = [](std::string_view text) { return static_cast<int>(text.size()) * 7; };
+  appearance.width = 900;
   const auto drawn = [&](const std::optional<std::vector<AddressStretch>>& reserved) {
     const auto all = stretches_at(recording, addresses, stretches, 1, reserved);
-    look.height = address_map_height(all, look.text_height);
+    appearance.height = address_map_height(all, appearance.text_height);
     Raster raster;
-    raster.begin(look.width, look.height, look.theme->background);
-    const AddressMapFacts facts = draw_address_map(recording, addresses, all, look, raster);
-    const Theme& theme = *look.theme;
+    raster.begin(appearance.width, appearance.height, appearance.theme->background);
+    const AddressMapFacts facts = draw_address_map(recording, addresses, all, appearance, raster);
+    const Theme& theme = *appearance.theme;
     std::map<std::string, double> bytes;
     for (const AddressMapFacts::Line& line : facts.lines) {
       for (int x = line.box.x; x < line.box.x + line.box.width; ++x) {
-        const Color pixel = raster.pixels()[static_cast<std::size_t>((line.box.y + 5) * look.width + x)];
+        const Color pixel = raster.pixels()[static_cast<std::size_t>((line.box.y + 5) * appearance.width + x)];
         const Color color = pixel & 0xffffff;
         const bool block = color == theme.groups[0] || color == theme.groups[1];
         bytes[color == theme.sums_only    ? "free"
@@ -142,13 +142,13 @@ TEST(AddressMap, OfVeryManyStretchesTheLastLineSaysHowManyAreMissing) {
   const auto stretches =
       stretches_at(recording, addresses, address_stretches(recording, addresses), recording.units() - 1);
   ASSERT_EQ(stretches.size(), 1000U);
-  Look look;
-  look.text_width = [](std::string_view text) { return static_cast<int>(text.size()) * 7; };
-  look.width = 800;
-  look.height = address_map_height(stretches, look.text_height);
+  Appearance appearance;
+  appearance.text_width = [](std::string_view text) { return static_cast<int>(text.size()) * 7; };
+  appearance.width = 800;
+  appearance.height = address_map_height(stretches, appearance.text_height);
   Raster raster;
-  raster.begin(look.width, look.height, look.theme->background);
-  const AddressMapFacts facts = draw_address_map(recording, addresses, stretches, look, raster);
+  raster.begin(appearance.width, appearance.height, appearance.theme->background);
+  const AddressMapFacts facts = draw_address_map(recording, addresses, stretches, appearance, raster);
   EXPECT_EQ(facts.lines.size(), kMostAddressLines);
   EXPECT_EQ(facts.texts.back().text, "600 more address ranges are in the table");
 }

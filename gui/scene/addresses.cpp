@@ -34,15 +34,15 @@ std::vector<LifetimeId> by_address(std::span<const Address> addresses) {
 class Lane {
  public:
   [[nodiscard]] bool has_room(const Lifetime& of) const {
-    const auto after = taken_.lower_bound({of.from, 0});
-    if (after != taken_.end() && after->first < of.to) return false;
-    return after == taken_.begin() || std::prev(after)->second <= of.from;
+    const auto after = occupied_.lower_bound({of.from, 0});
+    if (after != occupied_.end() && after->first < of.to) return false;
+    return after == occupied_.begin() || std::prev(after)->second <= of.from;
   }
-  void add(const Lifetime& of) { taken_.emplace(of.from, of.to); }
-  void clear() { taken_.clear(); }
+  void add(const Lifetime& of) { occupied_.emplace(of.from, of.to); }
+  void clear() { occupied_.clear(); }
 
  private:
-  std::set<std::pair<Unit, Unit>> taken_;
+  std::set<std::pair<Unit, Unit>> occupied_;
 };
 
 /// Computes the bytes and gaps of the live blocks.
@@ -117,28 +117,28 @@ AddressLanes address_lanes(const Recording& recording, std::span<const Address> 
   const std::vector<LifetimeId> order = by_address(addresses);
   std::uint32_t lane = 0;  // number over all stretches
   std::uint32_t stretch = 0;
-  Lane taken;
+  Lane occupied;
   for (std::size_t at = 0; at < order.size();) {
     const Address address = addresses[order[at]];
     for (; stretch < stretch_of(stretches, address); ++stretch) {
       ++lane;
-      taken.clear();
+      occupied.clear();
     }
     std::size_t end = at;
     bool fits = true;
     for (; end < order.size() && addresses[order[end]] == address; ++end)
-      fits = fits && taken.has_room(lifetimes[order[end]]);
+      fits = fits && occupied.has_room(lifetimes[order[end]]);
     const auto next_lane = [&] {
       ++lane;
       ++found.lanes_of_each[stretch];
-      taken.clear();
+      occupied.clear();
     };
     if (!fits) next_lane();
     for (; at < end; ++at) {
       const LifetimeId id = order[at];
       // Two lifetimes at one address at one time: the end of one was lost.
-      if (!taken.has_room(lifetimes[id])) next_lane();
-      taken.add(lifetimes[id]);
+      if (!occupied.has_room(lifetimes[id])) next_lane();
+      occupied.add(lifetimes[id]);
       found.lane_of[id] = lane;
     }
   }

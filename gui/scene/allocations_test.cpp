@@ -61,21 +61,21 @@ TEST(Allocations, AFrameNeedsNone) {
   document.groups = {"a", "b"};
   document.peak_text = "peak";
   document.label = [](LifetimeId id, std::string& text) { text.assign(id % 2 == 0 ? "1.0 MiB · mm" : "2.0 MiB"); };
-  Look look;
-  look.width = 1280;
-  look.height = 720;
-  look.text_width = [](std::string_view text) { return static_cast<int>(text.size()) * 7; };
-  look.selected = 3;
-  look.point = 77;
+  Appearance appearance;
+  appearance.width = 1280;
+  appearance.height = 720;
+  appearance.text_width = [](std::string_view text) { return static_cast<int>(text.size()) * 7; };
+  appearance.selected = 3;
+  appearance.point = 77;
   Painter painter;
   Raster raster;
   const auto frames = [&] {
     for (const Axis axis : {Axis::kTime, Axis::kEvents}) {
       View view(recording, axis);
       for (int i = 0; i < 60; ++i) {
-        raster.begin(look.width, look.height, look.theme->background);
-        look.scroll = i * 7;
-        painter.draw(document, view, look, raster);
+        raster.begin(appearance.width, appearance.height, appearance.theme->background);
+        appearance.scroll = i * 7;
+        painter.draw(document, view, appearance, raster);
         view.zoom(i < 40 ? 1.3 : 0.7, 0.4);
         view.pan(0.05);
       }

@@ -9,11 +9,11 @@ namespace dcmt::gui::scene {
 
 void Painter::spans(std::size_t index) {
   const SpanRow& of = document_->spans[index];
-  const Theme& theme = *look_->theme;
-  const int height = look_->text_height + 1;
+  const Theme& theme = *appearance_->theme;
+  const int height = appearance_->text_height + 1;
   const int y = facts_.rows.back().y + facts_.rows.back().height;
   facts_.rows.push_back({Row::What::kSpans, y, height, static_cast<std::uint32_t>(index)});
-  text(6, y, facts_.chart.x - 12, look_->text_height, of.name, theme.faint);
+  text(6, y, facts_.chart.x - 12, appearance_->text_height, of.name, theme.faint);
   const auto width = static_cast<std::size_t>(facts_.chart.width);
   std::vector<SpanRow::Span>& spans = facts_.spans[index];
   const std::size_t count = facts_.span_counts[index] = of.spans(*view_, width, spans);
@@ -23,7 +23,7 @@ void Painter::spans(std::size_t index) {
     // There are more spans than columns, so single columns would not be distinguishable.
     canvas_->fill({facts_.chart.x, y, facts_.chart.width, height - 1}, mixed(color, theme.background, 0.5));
     scratch_name_.assign(std::to_string(count)).append(" ").append(of.unit);
-    text(facts_.chart.x + 4, y, facts_.chart.width - 8, look_->text_height, scratch_name_, theme.text);
+    text(facts_.chart.x + 4, y, facts_.chart.width - 8, appearance_->text_height, scratch_name_, theme.text);
     return;
   }
   const double scale = facts_.chart.width / (view_->to() - view_->from());
@@ -42,20 +42,20 @@ void Painter::spans(std::size_t index) {
   for (const SpanRow::Span& span : spans) {
     const int from = column(span.from);
     const int room = column(span.to) - from - 6;
-    if (room < look_->text_height * 2) continue;
+    if (room < appearance_->text_height * 2) continue;
     label_.clear();
     of.label(span.index, label_);
-    text(facts_.chart.x + from + 3, y, room, look_->text_height, label_, theme.text);
+    text(facts_.chart.x + from + 3, y, room, appearance_->text_height, label_, theme.text);
   }
 }
 
 void Painter::points(std::size_t index) {
   const PointRow& of = document_->points[index];
-  const Theme& theme = *look_->theme;
-  const int height = look_->text_height + 1;
+  const Theme& theme = *appearance_->theme;
+  const int height = appearance_->text_height + 1;
   const int y = facts_.rows.back().y + facts_.rows.back().height;
   facts_.rows.push_back({Row::What::kPoints, y, height, static_cast<std::uint32_t>(index)});
-  text(6, y, facts_.chart.x - 12, look_->text_height, of.name, theme.faint);
+  text(6, y, facts_.chart.x - 12, appearance_->text_height, of.name, theme.faint);
   std::vector<std::uint8_t>& columns = facts_.points[index];
   columns.assign(static_cast<std::size_t>(facts_.chart.width), 0);
   for (std::size_t kind = 0; kind < of.kinds.size(); ++kind) {

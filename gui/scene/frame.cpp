@@ -22,19 +22,19 @@ bool is_light(Color color) {
   return 299 * ((color >> 16) & 0xffU) + 587 * ((color >> 8) & 0xffU) + 114 * (color & 0xffU) > 150'000;
 }
 
-int header_height(const Look& look) { return look.text_height + 4; }
+int header_height(const Appearance& appearance) { return appearance.text_height + 4; }
 
-int lane_height(const Document& document, const Look& look, std::size_t band) {
+int lane_height(const Document& document, const Appearance& appearance, std::size_t band) {
   const std::uint32_t lanes = document.lanes->bands()[band].count;
-  if (lanes <= 24) return look.text_height + 1;
-  return lanes <= 100 ? std::max(6, look.text_height / 2) : 4;
+  if (lanes <= 24) return appearance.text_height + 1;
+  return lanes <= 100 ? std::max(6, appearance.text_height / 2) : 4;
 }
 
-int band_height(const Document& document, const Look& look, std::size_t band) {
+int band_height(const Document& document, const Appearance& appearance, std::size_t band) {
   const Lanes::Band& of = document.lanes->bands()[band];
   if (of.count == 0) return 0;
-  if (!document.bands[band].open) return header_height(look) + look.text_height / 2;
-  return header_height(look) + static_cast<int>(of.count) * lane_height(document, look, band) + 4;
+  if (!document.bands[band].open) return header_height(appearance) + appearance.text_height / 2;
+  return header_height(appearance) + static_cast<int>(of.count) * lane_height(document, appearance, band) + 4;
 }
 
 Color color_of(const Document& document, const Theme& theme, LifetimeId id) {
@@ -60,7 +60,7 @@ int Painter::x_of(Unit unit) const {
 }
 
 void Painter::text(int x, int y, int width, int height, std::string_view text, Color color, bool cut) {
-  const auto [shown, needed] = fit_text(*look_, text, width, cut, scratch_);
+  const auto [shown, needed] = fit_text(*appearance_, text, width, cut, scratch_);
   if (shown.empty()) return;
   const Box box{x, y, needed, height};
   if (facts_.text_count == facts_.all_texts.size()) facts_.all_texts.emplace_back();
@@ -71,27 +71,27 @@ void Painter::text(int x, int y, int width, int height, std::string_view text, C
 }
 
 void Painter::ruler() {
-  const Theme& theme = *look_->theme;
-  const int height = header_height(*look_);
+  const Theme& theme = *appearance_->theme;
+  const int height = header_height(*appearance_);
   facts_.rows.push_back({Row::What::kRuler, 0, height, 0});
-  canvas_->fill({0, 0, look_->width, height}, theme.panel);
-  find_ticks(*view_, facts_.chart.width, look_->text_height * 7, ticks_);
+  canvas_->fill({0, 0, appearance_->width, height}, theme.panel);
+  find_ticks(*view_, facts_.chart.width, appearance_->text_height * 7, ticks_);
   int free_from = facts_.chart.x;
   for (const Tick& tick : ticks_) {
     const double share = (tick.x - view_->from()) / (view_->to() - view_->from());
     const int x = facts_.chart.x + static_cast<int>(share * facts_.chart.width);
-    canvas_->fill({x, height - 5, 1, look_->height - height + 5}, theme.grid);
+    canvas_->fill({x, height - 5, 1, appearance_->height - height + 5}, theme.grid);
     const int room = facts_.chart.x + facts_.chart.width - x - 4;
     if (x + 3 < free_from) continue;
     const std::size_t before = facts_.text_count;
-    text(x + 3, 1, room, look_->text_height, tick.label, theme.faint, false);
+    text(x + 3, 1, room, appearance_->text_height, tick.label, theme.faint, false);
     if (facts_.text_count > before) {
       const Box& box = facts_.all_texts[before].box;
       free_from = box.x + box.width + 4;
     }
   }
-  text(6, 1, facts_.chart.x - 12, look_->text_height, view_->axis() == Axis::kTime ? "time since the start" : "events",
-       theme.faint);
+  text(6, 1, facts_.chart.x - 12, appearance_->text_height,
+       view_->axis() == Axis::kTime ? "time since the start" : "events", theme.faint);
 }
 
 std::ptrdiff_t Painter::label_stride(const std::vector<Named>& all, std::vector<Named>::const_iterator end) const {
@@ -101,7 +101,7 @@ std::ptrdiff_t Painter::label_stride(const std::vector<Named>& all, std::vector<
   const auto last = end - 1;
   if (last->name.size() > kNumber) return 1;
   const int width = x_of(last->to) - x_of(first->from);
-  const int needed = look_->text_width(last->name) + 10;
+  const int needed = appearance_->text_width(last->name) + 10;
   for (std::ptrdiff_t tens = 1;; tens *= 10) {
     for (const std::ptrdiff_t stride : {tens, 2 * tens, 5 * tens}) {
       if (stride * width >= needed * (end - first) || stride > end - first) return stride;
@@ -111,11 +111,11 @@ std::ptrdiff_t Painter::label_stride(const std::vector<Named>& all, std::vector<
 
 void Painter::named(Row::What what, const std::vector<Named>& all, std::string_view title) {
   if (all.empty()) return;
-  const Theme& theme = *look_->theme;
-  const int height = look_->text_height + 1;
+  const Theme& theme = *appearance_->theme;
+  const int height = appearance_->text_height + 1;
   const int y = facts_.rows.back().y + facts_.rows.back().height;
   facts_.rows.push_back({what, y, height, 0});
-  text(6, y, facts_.chart.x - 12, look_->text_height, title, theme.faint);
+  text(6, y, facts_.chart.x - 12, appearance_->text_height, title, theme.faint);
   const Unit from = facts_.columns.front().from;
   const Unit to = facts_.columns.back().to;
   // Phases may be nested, so their ends are in no order: all phases that begin before the end are checked.
@@ -145,9 +145,9 @@ void Painter::named(Row::What what, const std::vector<Named>& all, std::string_v
     // A nested phase has its own text; the text of the outer one ends where the inner one begins.
     int room = x1;
     if (stride == 1 && each + 1 != end && (each + 1)->from < each->to) room = std::min(room, x_of((each + 1)->from));
-    if (x0 + 3 < free_from || room - x0 < look_->text_height) continue;
+    if (x0 + 3 < free_from || room - x0 < appearance_->text_height) continue;
     const std::size_t before = facts_.text_count;
-    text(x0 + 4, y, room - x0 - 6, look_->text_height, each->name, theme.text,
+    text(x0 + 4, y, room - x0 - 6, appearance_->text_height, each->name, theme.text,
          what == Row::What::kPhases || (what == Row::What::kSteps && each->name.size() > kNumber));
     if (facts_.text_count > before) {
       const Box& box = facts_.all_texts[before].box;
@@ -180,16 +180,16 @@ void Painter::reserved(const YOf& y_of) {
     bottoms_[i] = known ? std::max(y, before) + 2 : y;
     before = y;
   }
-  canvas_->area(facts_.chart.x, tops_, bottoms_, look_->theme->reserved, false);
+  canvas_->area(facts_.chart.x, tops_, bottoms_, appearance_->theme->reserved, false);
 }
 
 void Painter::curve() {
-  const Theme& theme = *look_->theme;
+  const Theme& theme = *appearance_->theme;
   const int y = facts_.rows.back().y + facts_.rows.back().height;
-  const int height = std::max(look_->text_height * 6, look_->height * 36 / 100);
+  const int height = std::max(appearance_->text_height * 6, appearance_->height * 36 / 100);
   facts_.rows.push_back({Row::What::kCurve, y, height, 0});
-  const int base = y + height - look_->text_height / 2 - 3;
-  const int top = y + look_->text_height + 6;
+  const int base = y + height - appearance_->text_height / 2 - 3;
+  const int top = y + appearance_->text_height + 6;
   const auto width = static_cast<std::size_t>(facts_.chart.width);
 
   std::int64_t most = std::max<std::int64_t>(document_->curve->peak(), 1);
@@ -201,15 +201,16 @@ void Painter::curve() {
   };
   // The axis.
   // As a double: the bytes of a damaged trace may have no multiple in the integer type.
-  const double least = static_cast<double>(most) * look_->text_height * 2 / std::max(base - top, 1);
+  const double least = static_cast<double>(most) * appearance_->text_height * 2 / std::max(base - top, 1);
   const std::int64_t step = round_bytes(static_cast<std::int64_t>(std::min(least, static_cast<double>(most))));
   for (std::int64_t bytes = 0;; bytes += step) {
     const int line = y_of(bytes);
     canvas_->fill({facts_.chart.x, line, facts_.chart.width, 1}, theme.grid);
     std::string& label = ticks_.empty() ? ticks_.emplace_back().label : ticks_.front().label;
     write_bytes(bytes, label);
-    const int needed = look_->text_width(label);
-    text(facts_.chart.x - needed - 6, line - look_->text_height / 2, needed, look_->text_height, label, theme.faint);
+    const int needed = appearance_->text_width(label);
+    text(facts_.chart.x - needed - 6, line - appearance_->text_height / 2, needed, appearance_->text_height, label,
+         theme.faint);
     if (bytes > most - step) break;
   }
 
@@ -252,7 +253,7 @@ void Painter::curve() {
     const int x1 = std::min(x_of(gap.to), facts_.chart.x + facts_.chart.width);
     if (x0 >= x1) continue;
     canvas_->fill({x0, top, x1 - x0, base - top}, theme.sums_only);
-    text(x0 + 4, top + 2, x1 - x0 - 8, look_->text_height, gap.name, theme.text);
+    text(x0 + 4, top + 2, x1 - x0 - 8, appearance_->text_height, gap.name, theme.text);
   }
   // Marks the peak if it is visible.
   const Unit peak = document_->curve->peak_at();
@@ -261,10 +262,10 @@ void Painter::curve() {
     const int x = facts_.chart.x + static_cast<int>(i);
     canvas_->fill({x, top - 5, 1, 5}, theme.selected);
     canvas_->fill({x - 2, top - 5, 5, 2}, theme.selected);
-    const int needed = look_->text_width(document_->peak_text);
+    const int needed = appearance_->text_width(document_->peak_text);
     const int right = facts_.chart.x + facts_.chart.width;
     const int at = x + 6 + needed <= right ? x + 6 : std::max(facts_.chart.x, x - 6 - needed);
-    text(at, y + 2, std::min(needed, right - at), look_->text_height, document_->peak_text, theme.text);
+    text(at, y + 2, std::min(needed, right - at), appearance_->text_height, document_->peak_text, theme.text);
     break;
   }
 }
@@ -283,25 +284,27 @@ void Painter::band_bytes(std::size_t band, int y, int height) {
     tops_[i] = y + height - (bytes > 0 ? std::max(2, static_cast<int>(std::lround(share * height))) : 0);
   }
   const bool finding = document_->bands[band].finding > 0;
-  canvas_->area(facts_.chart.x, tops_, bottoms_,
-                finding ? look_->theme->finding : mixed(look_->theme->faint, look_->theme->background, 0.3), false);
+  canvas_->area(
+      facts_.chart.x, tops_, bottoms_,
+      finding ? appearance_->theme->finding : mixed(appearance_->theme->faint, appearance_->theme->background, 0.3),
+      false);
 }
 
 void Painter::mark_narrow(std::uint32_t lane, int y, int height) {
-  if (!look_->selected || document_->lanes->lane_of(*look_->selected) != lane) return;
-  const LifetimeId id = *look_->selected;
+  if (!appearance_->selected || document_->lanes->lane_of(*appearance_->selected) != lane) return;
+  const LifetimeId id = *appearance_->selected;
   if (std::ranges::any_of(bars_, [id](const Bar& bar) { return bar.lifetime == id; })) return;
   const Lifetime& of = document_->recording->lifetimes()[id];
   if (of.to <= facts_.columns.front().from || of.from >= facts_.columns.back().to) return;
   const int x = std::clamp(x_of(of.from), facts_.chart.x, facts_.chart.x + facts_.chart.width - 1);
   for (const int side : {x - 3, x + 3}) {
-    if (side >= facts_.chart.x) canvas_->fill({side, y - 1, 2, height + 2}, look_->theme->selected);
+    if (side >= facts_.chart.x) canvas_->fill({side, y - 1, 2, height + 2}, appearance_->theme->selected);
   }
 }
 
 void Painter::lane(std::uint32_t lane, int y, int height) {
-  const Theme& theme = *look_->theme;
-  const auto is_framed = [this](LifetimeId id) { return look_->selected == id || look_->hovered == id; };
+  const Theme& theme = *appearance_->theme;
+  const auto is_framed = [this](LifetimeId id) { return appearance_->selected == id || appearance_->hovered == id; };
   bars_.clear();
   const auto least = static_cast<std::uint32_t>(3);
   facts_.runs += document_->lanes->draw(lane, facts_.columns, cells_, least, bars_);
@@ -343,31 +346,31 @@ void Painter::lane(std::uint32_t lane, int y, int height) {
     }
   }
   mark_narrow(lane, y, thick);
-  if (height < look_->text_height || !document_->label) return;
+  if (height < appearance_->text_height || !document_->label) return;
 
   for (const Bar& bar : bars_) {
     const int x0 = facts_.chart.x + static_cast<int>(bar.from);
     int room = static_cast<int>(bar.to - bar.from) - 8;
-    if (room < look_->text_height * 2 || facts_.text_count >= kMostLabels) continue;
+    if (room < appearance_->text_height * 2 || facts_.text_count >= kMostLabels) continue;
     label_.clear();
     document_->label(bar.lifetime, label_);
     const Color below = color_of(*document_, theme, bar.lifetime);
     // Half a name is useless: then only the bytes are shown.
     std::string_view shown = label_;
-    if (look_->text_width(shown) > room) shown = shown.substr(0, shown.find(kLabelParts));
-    const int needed = look_->text_width(shown);
+    if (appearance_->text_width(shown) > room) shown = shown.substr(0, shown.find(kLabelParts));
+    const int needed = appearance_->text_width(shown);
     if (needed > room) continue;
     // No stripes below the text.
     if (dead_of(*document_, bar.lifetime) != nullptr) canvas_->fill({x0 + 2, y, needed + 4, thick}, below);
-    text(x0 + 4, y, room, look_->text_height, shown, is_light(below) ? 0x16181c : 0xffffff, false);
+    text(x0 + 4, y, room, appearance_->text_height, shown, is_light(below) ? 0x16181c : 0xffffff, false);
   }
 }
 
 void Painter::bands() {
-  const Theme& theme = *look_->theme;
+  const Theme& theme = *appearance_->theme;
   const int top = facts_.rows.back().y + facts_.rows.back().height + 2;
   bands_top_ = top;
-  int y = top - look_->scroll;
+  int y = top - appearance_->scroll;
   for (std::size_t group = 0; group < kGroups; ++group) {
     for (std::size_t shade = 0; shade < kShades; ++shade) {
       // A column with little activity is visible, too.
@@ -378,12 +381,12 @@ void Painter::bands() {
   cells_.resize(facts_.columns.size());
   colors_.resize(facts_.columns.size());
   for (std::size_t band = 0; band < document_->bands.size(); ++band) {
-    const int height = band_height(*document_, *look_, band);
+    const int height = band_height(*document_, *appearance_, band);
     if (height == 0) continue;
-    if (y + height > top && y < look_->height) {
+    if (y + height > top && y < appearance_->height) {
       const BandOf& of = document_->bands[band];
-      const int header = header_height(*look_);
-      const bool seen = y >= top && y + header <= look_->height;
+      const int header = header_height(*appearance_);
+      const bool seen = y >= top && y + header <= appearance_->height;
       if (seen) {
         facts_.rows.push_back({Row::What::kBand, y, of.open ? header : height, static_cast<std::uint32_t>(band)});
         canvas_->fill({0, y, facts_.chart.x - 4, header - 1}, theme.panel);
@@ -392,19 +395,19 @@ void Painter::bands() {
         if (!of.count.empty()) label_.append(" · ").append(of.count);
         // A truncated number would be another number.
         const int room = facts_.chart.x - 16;
-        const bool fits = look_->text_width(label_) <= room;
-        text(6, y + 2, room, look_->text_height, fits ? label_ : scratch_name_,
+        const bool fits = appearance_->text_width(label_) <= room;
+        text(6, y + 2, room, appearance_->text_height, fits ? label_ : scratch_name_,
              of.finding > 0 ? theme.finding : theme.text);
         band_bytes(band, y + 1, (of.open ? header : height) - 2);
       }
       if (of.open) {
-        const int each = lane_height(*document_, *look_, band);
+        const int each = lane_height(*document_, *appearance_, band);
         const Lanes::Band& lanes = document_->lanes->bands()[band];
         const int first_y = y + header;
         const int skipped = std::clamp((top - first_y + each - 1) / each, 0, static_cast<int>(lanes.count));
         for (auto i = static_cast<std::uint32_t>(skipped); i < lanes.count; ++i) {
           const int lane_y = first_y + static_cast<int>(i) * each;
-          if (lane_y + each > look_->height) break;
+          if (lane_y + each > appearance_->height) break;
           facts_.rows.push_back({Row::What::kLane, lane_y, each, lanes.first + i});
           lane(lanes.first + i, lane_y, each);
         }
@@ -412,34 +415,34 @@ void Painter::bands() {
     }
     y += height;
   }
-  facts_.content = y + look_->scroll - top;
+  facts_.content = y + appearance_->scroll - top;
 }
 
 void Painter::overlays() {
-  const Theme& theme = *look_->theme;
-  const int top = header_height(*look_);
+  const Theme& theme = *appearance_->theme;
+  const int top = header_height(*appearance_);
   const int left = facts_.chart.x;
   const int right = left + facts_.chart.width;
-  if (look_->range) {
-    for (const Unit edge : {look_->range->first, look_->range->second}) {
+  if (appearance_->range) {
+    for (const Unit edge : {appearance_->range->first, appearance_->range->second}) {
       const int x = x_of(edge);
-      if (x >= left && x < right) canvas_->fill({x, top, 1, look_->height - top}, theme.selected);
+      if (x >= left && x < right) canvas_->fill({x, top, 1, appearance_->height - top}, theme.selected);
     }
   }
-  if (look_->point) {
-    const int x = x_of(*look_->point);
-    if (x >= left && x < right) canvas_->fill({x, top - 4, 2, look_->height - top + 4}, theme.point);
+  if (appearance_->point) {
+    const int x = x_of(*appearance_->point);
+    if (x >= left && x < right) canvas_->fill({x, top - 4, 2, appearance_->height - top + 4}, theme.point);
   }
-  canvas_->fill({left - 1, 0, 1, look_->height}, theme.grid);
+  canvas_->fill({left - 1, 0, 1, appearance_->height}, theme.grid);
 }
 
-const Facts& Painter::draw(const Document& document, const View& view, const Look& look, Canvas& canvas) {
+const Facts& Painter::draw(const Document& document, const View& view, const Appearance& appearance, Canvas& canvas) {
   document_ = &document;
   view_ = &view;
-  look_ = &look;
+  appearance_ = &appearance;
   canvas_ = &canvas;
-  const int gutter = std::min(look.text_height * 15, look.width / 3);
-  facts_.chart = {gutter, 0, std::max(1, look.width - gutter), look.height};
+  const int gutter = std::min(appearance.text_height * 15, appearance.width / 3);
+  facts_.chart = {gutter, 0, std::max(1, appearance.width - gutter), appearance.height};
   facts_.columns.resize(static_cast<std::size_t>(facts_.chart.width));
   facts_.rows.clear();
   facts_.bars.clear();
@@ -477,15 +480,16 @@ std::optional<Hit> Painter::hit(const Document& document, int x, int y) const {
   return document.lanes->hit(row->index, facts_.columns[static_cast<std::size_t>(column)]);
 }
 
-int Painter::top_of(const Document& document, const Look& look, std::uint32_t lane) {
+int Painter::top_of(const Document& document, const Appearance& appearance, std::uint32_t lane) {
   int y = 0;
   for (std::size_t band = 0; band < document.bands.size(); ++band) {
     const Lanes::Band& of = document.lanes->bands()[band];
     if (lane >= of.first && lane < of.first + of.count) {
       if (!document.bands[band].open) return y;
-      return y + header_height(look) + static_cast<int>(lane - of.first) * lane_height(document, look, band);
+      return y + header_height(appearance) +
+             static_cast<int>(lane - of.first) * lane_height(document, appearance, band);
     }
-    y += band_height(document, look, band);
+    y += band_height(document, appearance, band);
   }
   return y;
 }

@@ -96,7 +96,7 @@ struct HoldArrow {
   Unit at = 0;
 };
 
-struct Look {
+struct Appearance {
   int width = 0, height = 0;  ///< of the picture
   int text_height = 16;
   int scroll = 0;  ///< offset of the bands
@@ -160,13 +160,13 @@ struct Facts {
 /// Draws pictures one after the other. Memory of one picture is reused for the next. Not thread-safe.
 class Painter {
  public:
-  const Facts& draw(const Document& document, const View& view, const Look& look, Canvas& canvas);
+  const Facts& draw(const Document& document, const View& view, const Appearance& appearance, Canvas& canvas);
   [[nodiscard]] const Facts& facts() const { return facts_; }
   /// What is at that pixel; nullopt: nothing.
   [[nodiscard]] std::optional<Hit> hit(const Document& document, int x, int y) const;
   [[nodiscard]] const Row* row_at(int y) const;
   /// The position of a lane's bars, from the top of all bands.
-  [[nodiscard]] static int top_of(const Document& document, const Look& look, std::uint32_t lane);
+  [[nodiscard]] static int top_of(const Document& document, const Appearance& appearance, std::uint32_t lane);
   /// The position of the first band, from the top of the picture.
   [[nodiscard]] int bands_top() const { return bands_top_; }
 
@@ -197,7 +197,7 @@ class Painter {
 
   const Document* document_ = nullptr;
   const View* view_ = nullptr;
-  const Look* look_ = nullptr;
+  const Appearance* appearance_ = nullptr;
   Canvas* canvas_ = nullptr;
   Facts facts_;
   int bands_top_ = 0;

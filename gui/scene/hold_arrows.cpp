@@ -18,7 +18,8 @@ Row Painter::row_of(std::uint32_t lane) const {
   const auto seen = std::ranges::find_if(
       facts_.rows, [lane](const Row& row) { return row.what == Row::What::kLane && row.index == lane; });
   if (seen != facts_.rows.end()) return *seen;
-  return {Row::What::kLane, bands_top_ + top_of(*document_, *look_, lane) - look_->scroll, look_->text_height, lane};
+  return {Row::What::kLane, bands_top_ + top_of(*document_, *appearance_, lane) - appearance_->scroll,
+          appearance_->text_height, lane};
 }
 
 /// Draws a vertical arrow. Its head is at the held bar.
@@ -42,33 +43,33 @@ void Painter::arrow(const HoldArrow& of) {
                                [lane](const Row& row) { return row.what == Row::What::kLane && row.index == lane; });
   };
   // Arrows to the edge are drawn only for a selected bar: those of all bars of a finding would hide the others.
-  const bool one = look_->selected == of.holder || look_->selected == of.held;
+  const bool one = appearance_->selected == of.holder || appearance_->selected == of.held;
   if (!one && !(seen(holder_lane) && seen(held_lane))) return;
   const bool up = held.y < holder.y;
-  const auto shown = [this](int y) { return std::clamp(y, bands_top_, look_->height); };
+  const auto shown = [this](int y) { return std::clamp(y, bands_top_, appearance_->height); };
   const int tail = shown(up ? holder.y : holder.y + holder.height - 1);
   const int head = shown(up ? held.y + held.height - 1 : held.y);
   if (tail == head) return;
   int x = std::clamp(x_of(std::clamp(of.at, begin, end - 1)) + kApart, std::min(left + kApart, right), right);
   const auto line_at = [&](int at) { return Box{at, std::min(tail, head), 1, std::abs(head - tail)}; };
-  const auto is_taken = [&](int at) {
+  const auto is_occupied = [&](int at) {
     const Box room{at - kApart / 2, line_at(at).y, kApart, line_at(at).height};
     return std::ranges::any_of(facts_.arrows, [&](const ArrowOf& each) { return room.meets(each.line); });
   };
-  while (is_taken(x) && x + kApart <= right) x += kApart;
+  while (is_occupied(x) && x + kApart <= right) x += kApart;
 
-  const Theme& theme = *look_->theme;
+  const Theme& theme = *appearance_->theme;
   const Box line = line_at(x);
   canvas_->fill({x - 1, line.y, 3, line.height}, theme.background);  // makes it visible on any color
   canvas_->fill(line, theme.selected);
-  const bool head_seen = held.y >= bands_top_ && held.y + held.height <= look_->height;
+  const bool head_seen = held.y >= bands_top_ && held.y + held.height <= appearance_->height;
   for (int i = 0; head_seen && i < 5; ++i)
     canvas_->fill({x - i, up ? head + i : head - i - 1, 2 * i + 1, 1}, theme.selected);
   facts_.arrows.push_back({of.holder, of.held, line});
 }
 
 void Painter::arrows() {
-  for (const HoldArrow& each : look_->holds) {
+  for (const HoldArrow& each : appearance_->holds) {
     if (facts_.arrows.size() < kMostArrows) arrow(each);
   }
 }

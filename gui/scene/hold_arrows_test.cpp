@@ -22,14 +22,14 @@ struct Scene {
     document.curve = &curve;
     document.band_curves = &band_curves;
     for (std::uint16_t band = 0; band < bands; ++band) document.bands.push_back({"band", 0, true});
-    look.width = 900;
-    look.height = 700;
-    look.text_width = [](std::string_view text) { return static_cast<int>(text.size()) * 7; };
+    appearance.width = 900;
+    appearance.height = 700;
+    appearance.text_width = [](std::string_view text) { return static_cast<int>(text.size()) * 7; };
   }
 
   const Facts& draw(const View& view) {
-    raster.begin(look.width, look.height, look.theme->background);
-    return painter.draw(document, view, look, raster);
+    raster.begin(appearance.width, appearance.height, appearance.theme->background);
+    return painter.draw(document, view, appearance, raster);
   }
 
   Recording recording;
@@ -37,7 +37,7 @@ struct Scene {
   Curve curve;
   BandCurves band_curves;
   Document document;
-  Look look;
+  Appearance appearance;
   Raster raster;
   Painter painter;
 };
@@ -54,7 +54,7 @@ Recording two_at_once() {
 
 TEST(HoldArrows, LeadFromTheHolderToWhatItHolds) {
   Scene scene(two_at_once(), 1);
-  scene.look.holds = {{0, 1, 1}};
+  scene.appearance.holds = {{0, 1, 1}};
   const Facts& facts = scene.draw(View(scene.recording, Axis::kTime));
   ASSERT_EQ(facts.arrows.size(), 1U);
   ASSERT_EQ(facts.bars.size(), 2U);
@@ -66,9 +66,10 @@ TEST(HoldArrows, LeadFromTheHolderToWhatItHolds) {
   EXPECT_LE(line.y, holder.y + holder.height);
   EXPECT_GE(line.y + line.height, held.y);
   const auto pixel = [&](int x, int y) {
-    return scene.raster.pixels()[static_cast<std::size_t>(y * scene.look.width + x)] & 0xffffffU;
+    return scene.raster.pixels()[static_cast<std::size_t>(y * scene.appearance.width + x)] & 0xffffffU;
   };
-  EXPECT_EQ(pixel(line.x + 3, line.y + line.height - 4), scene.look.theme->selected) << "its head is at what is held";
+  EXPECT_EQ(pixel(line.x + 3, line.y + line.height - 4), scene.appearance.theme->selected)
+      << "its head is at what is held";
 }
 
 TEST(HoldArrows, AreNotWhereTheTwoAreNotAtOnce) {
@@ -79,7 +80,7 @@ TEST(HoldArrows, AreNotWhereTheTwoAreNotAtOnce) {
   recording.end(300, other);
   recording.finish(400);
   Scene scene(std::move(recording), 2);
-  scene.look.holds = {{first, other, 0}};
+  scene.appearance.holds = {{first, other, 0}};
   EXPECT_TRUE(scene.draw(View(scene.recording, Axis::kTime)).arrows.empty());
 }
 
@@ -90,18 +91,18 @@ TEST(HoldArrows, StayInBothBarsAtAnyZoom) {
     Scene scene(random_recording(random, 20 + random_below(random, 300), 3), 3);
     const auto count = static_cast<int>(scene.recording.lifetimes().size());
     for (int i = 0; i < 60; ++i) {
-      scene.look.holds.push_back({static_cast<LifetimeId>(random_below(random, count)),
-                                  static_cast<LifetimeId>(random_below(random, count)),
-                                  static_cast<Unit>(random_below(random, static_cast<int>(scene.recording.units())))});
+      scene.appearance.holds.push_back(
+          {static_cast<LifetimeId>(random_below(random, count)), static_cast<LifetimeId>(random_below(random, count)),
+           static_cast<Unit>(random_below(random, static_cast<int>(scene.recording.units())))});
     }
-    scene.look.scroll = random_below(random, 200);
-    if (seed % 2 == 0) scene.look.selected = scene.look.holds.front().holder;
+    scene.appearance.scroll = random_below(random, 200);
+    if (seed % 2 == 0) scene.appearance.selected = scene.appearance.holds.front().holder;
     View view(scene.recording, Axis::kEvents);
     view.zoom(1 + random_below(random, 20), 0.01 * random_below(random, 100));
     const Facts& facts = scene.draw(view);
     for (const ArrowOf& each : facts.arrows) {
       ++drawn;
-      const bool one = scene.look.selected == each.holder || scene.look.selected == each.held;
+      const bool one = scene.appearance.selected == each.holder || scene.appearance.selected == each.held;
       for (const LifetimeId side : {each.holder, each.held}) {
         const std::uint32_t lane = scene.lanes.lane_of(side);
         const bool seen = std::ranges::any_of(
@@ -109,7 +110,7 @@ TEST(HoldArrows, StayInBothBarsAtAnyZoom) {
         EXPECT_TRUE(one || seen) << "a line to the edge for what is not selected, seed " << seed;
       }
       EXPECT_GE(each.line.y, scene.painter.bands_top());
-      EXPECT_LE(each.line.y + each.line.height, scene.look.height);
+      EXPECT_LE(each.line.y + each.line.height, scene.appearance.height);
       const Column& column = facts.columns[static_cast<std::size_t>(each.line.x - facts.chart.x)];
       for (const LifetimeId side : {each.holder, each.held}) {
         const Lifetime& of = scene.recording.lifetimes()[side];

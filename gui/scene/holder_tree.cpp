@@ -10,7 +10,8 @@ namespace {
 
 class TreePainter {
  public:
-  TreePainter(const Look& look, Canvas* canvas) : look_(look), canvas_(canvas), row_(look.text_height + 8) {}
+  TreePainter(const Appearance& appearance, Canvas* canvas)
+      : appearance_(appearance), canvas_(canvas), row_(appearance.text_height + 8) {}
 
   HolderTreeFacts draw(const std::vector<HolderNode>& roots) {
     for (const HolderNode& root : roots) measure(root, 0);
@@ -30,8 +31,8 @@ class TreePainter {
   static constexpr int kMargin = 6, kGap = 36, kPad = 6;
 
   [[nodiscard]] int width_of(const HolderNode& node) const {
-    const int note = node.note.empty() ? 0 : look_.text_width(node.note) + 2 * kPad;
-    return look_.text_width(node.text) + 2 * kPad + note;
+    const int note = node.note.empty() ? 0 : appearance_.text_width(node.note) + 2 * kPad;
+    return appearance_.text_width(node.text) + 2 * kPad + note;
   }
 
   void measure(const HolderNode& node, std::size_t depth) {
@@ -42,18 +43,19 @@ class TreePainter {
 
   /// Needs one row per leaf; on return, `y` is after them.
   void place(const HolderNode& node, std::size_t depth, int& y, const Box* holder) {
-    const Theme& theme = *look_.theme;
+    const Theme& theme = *appearance_.theme;
     const Box box{columns_[depth], y + 1, width_of(node), row_ - 4};
     if (holder != nullptr) arrow(*holder, box);
     if (canvas_ != nullptr) {
       canvas_->fill(box, mixed(node.strong ? theme.finding : theme.groups[0], theme.background, 0.75));
       canvas_->fill({box.x, box.y, 3, box.height}, node.strong ? theme.finding : theme.groups[0]);
     }
-    const int text_y = box.y + (box.height - look_.text_height) / 2;
+    const int text_y = box.y + (box.height - appearance_.text_height) / 2;
     int x = box.x + kPad;
-    text({x, text_y, look_.text_width(node.text), look_.text_height}, node.text, theme.text);
-    x += look_.text_width(node.text) + 2 * kPad;
-    if (!node.note.empty()) text({x, text_y, look_.text_width(node.note), look_.text_height}, node.note, theme.faint);
+    text({x, text_y, appearance_.text_width(node.text), appearance_.text_height}, node.text, theme.text);
+    x += appearance_.text_width(node.text) + 2 * kPad;
+    if (!node.note.empty())
+      text({x, text_y, appearance_.text_width(node.note), appearance_.text_height}, node.note, theme.faint);
     if (node.held.empty()) {
       y += row_;
       return;
@@ -70,7 +72,7 @@ class TreePainter {
   void arrow(const Box& from, const Box& to) {
     facts_.arrows.push_back({from, to});
     if (canvas_ == nullptr) return;
-    const Color color = look_.theme->faint;
+    const Color color = appearance_.theme->faint;
     const int start = from.x + from.width;
     const int y0 = from.y + from.height / 2;
     const int y1 = to.y + to.height / 2;
@@ -81,7 +83,7 @@ class TreePainter {
     for (int i = 0; i < 4; ++i) canvas_->fill({to.x - 2 - i, y1 - i, 1, 2 * i + 1}, color);
   }
 
-  const Look& look_;
+  const Appearance& appearance_;
   Canvas* canvas_;
   int row_;
   std::vector<int> widths_, columns_;
@@ -90,8 +92,8 @@ class TreePainter {
 
 }  // namespace
 
-HolderTreeFacts draw_holder_tree(const std::vector<HolderNode>& roots, const Look& look, Canvas* canvas) {
-  return TreePainter(look, canvas).draw(roots);
+HolderTreeFacts draw_holder_tree(const std::vector<HolderNode>& roots, const Appearance& appearance, Canvas* canvas) {
+  return TreePainter(appearance, canvas).draw(roots);
 }
 
 }  // namespace dcmt::gui::scene

@@ -24,7 +24,7 @@ struct HolderTreeFacts {
   int width = 0, height = 0;  ///< of the whole picture
 };
 
-/// Only measures if `canvas` is nullptr. Uses text_height, text_width and theme of `look`.
-HolderTreeFacts draw_holder_tree(const std::vector<HolderNode>& roots, const Look& look, Canvas* canvas);
+/// Only measures if `canvas` is nullptr. Uses text_height, text_width and theme of `appearance`.
+HolderTreeFacts draw_holder_tree(const std::vector<HolderNode>& roots, const Appearance& appearance, Canvas* canvas);
 
 }  // namespace dcmt::gui::scene

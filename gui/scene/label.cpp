@@ -30,12 +30,12 @@ std::string_view first_letters(std::string_view text, int count) {
 
 }  // namespace
 
-FittedText fit_text(const Look& look, std::string_view text, int room, bool cut, std::string& scratch) {
+FittedText fit_text(const Appearance& appearance, std::string_view text, int room, bool cut, std::string& scratch) {
   if (room <= 0 || text.empty()) return {};
   // Characters are at least a pixel wide, so only that many are measured: a name in a trace may have any length.
   const std::string_view most = first_letters(text, room);
   if (most.size() == text.size()) {
-    const int needed = look.text_width(text);
+    const int needed = appearance.text_width(text);
     if (needed <= room) return {text, needed};
   }
   if (!cut) return {};
@@ -44,7 +44,7 @@ FittedText fit_text(const Look& look, std::string_view text, int room, bool cut,
   while (next_letter(text, fits) < over) {
     const std::size_t middle = std::max(letter_of(text, fits + (over - fits) / 2), next_letter(text, fits));
     scratch.assign(text.substr(0, middle)).append("…");
-    const int needed = look.text_width(scratch);
+    const int needed = appearance.text_width(scratch);
     if (needed <= room) {
       fits = middle;
       fitted.width = needed;
@@ -57,12 +57,12 @@ FittedText fit_text(const Look& look, std::string_view text, int room, bool cut,
   return fitted;
 }
 
-int draw_label(Canvas& canvas, const Look& look, std::vector<TextOf>& texts, int x, int y, int room,
+int draw_label(Canvas& canvas, const Appearance& appearance, std::vector<TextOf>& texts, int x, int y, int room,
                std::string_view text, Color color, bool cut) {
   std::string scratch;
-  const FittedText fitted = fit_text(look, text, room, cut, scratch);
+  const FittedText fitted = fit_text(appearance, text, room, cut, scratch);
   if (fitted.text.empty()) return x;
-  const Box box{x, y, fitted.width, look.text_height};
+  const Box box{x, y, fitted.width, appearance.text_height};
   texts.push_back({box, std::string(fitted.text)});
   canvas.text(box, fitted.text, color);
   return x + fitted.width;

@@ -16,10 +16,11 @@ struct FittedText {
 };
 
 /// The whole text or, with `cut`, as much as fits, followed by "…". `scratch` stores the cut text.
-[[nodiscard]] FittedText fit_text(const Look& look, std::string_view text, int room, bool cut, std::string& scratch);
+[[nodiscard]] FittedText fit_text(const Appearance& appearance, std::string_view text, int room, bool cut,
+                                  std::string& scratch);
 
 /// Draws what fits, and records it in `texts`. Returns the end of the text.
-int draw_label(Canvas& canvas, const Look& look, std::vector<TextOf>& texts, int x, int y, int room,
+int draw_label(Canvas& canvas, const Appearance& appearance, std::vector<TextOf>& texts, int x, int y, int room,
                std::string_view text, Color color, bool cut);
 
 }  // namespace dcmt::gui::scene

@@ -13,9 +13,9 @@ namespace dcmt::gui::scene {
 namespace {
 
 /// Characters of 3 to 9 pixels; "…" has 8. Counts the bytes that are measured.
-Look look_of(std::size_t& measured) {
-  Look look;
-  look.text_width = [&measured](std::string_view text) {
+Appearance appearance_of(std::size_t& measured) {
+  Appearance appearance;
+  appearance.text_width = [&measured](std::string_view text) {
     measured += text.size();
     int width = 0;
     for (const char letter : text) {
@@ -23,13 +23,13 @@ Look look_of(std::size_t& measured) {
     }
     return width;
   };
-  return look;
+  return appearance;
 }
 
 TEST(FitText, IsTheLongestBeginningThatFits) {
   std::mt19937 random(1);
   std::size_t measured = 0;
-  const Look look = look_of(measured);
+  const Appearance appearance = appearance_of(measured);
   const std::string_view letters[] = {"a", "é", "漢", "m", "…", "𝄞"};
   for (int round = 0; round < 2000; ++round) {
     std::string text;
@@ -39,29 +39,29 @@ TEST(FitText, IsTheLongestBeginningThatFits) {
       ends.push_back(text.size());
     }
     const int room = testing::random_below(random, 300);
-    std::string wanted = look.text_width(text) <= room ? text : "";
+    std::string wanted = appearance.text_width(text) <= room ? text : "";
     for (std::size_t i = 0; wanted.empty() && i < ends.size(); ++i) {
       const std::size_t end = ends[ends.size() - 1 - i];
       const std::string cut = text.substr(0, end) + "…";
       if (end < 3) break;
-      if (end < text.size() && look.text_width(cut) <= room) wanted = cut;
+      if (end < text.size() && appearance.text_width(cut) <= room) wanted = cut;
     }
     std::string scratch;
-    const FittedText fitted = fit_text(look, text, room, true, scratch);
+    const FittedText fitted = fit_text(appearance, text, room, true, scratch);
     ASSERT_EQ(fitted.text, wanted) << text << " in " << room;
-    ASSERT_EQ(fitted.width, wanted.empty() ? 0 : look.text_width(wanted));
+    ASSERT_EQ(fitted.width, wanted.empty() ? 0 : appearance.text_width(wanted));
     const bool whole = wanted == text;
-    ASSERT_EQ(fit_text(look, text, room, false, scratch).text, whole ? text : "");
+    ASSERT_EQ(fit_text(appearance, text, room, false, scratch).text, whole ? text : "");
   }
 }
 
 TEST(FitText, ALongNameCostsNoMoreThanItsRoom) {
   std::size_t measured = 0;
-  const Look look = look_of(measured);
+  const Appearance appearance = appearance_of(measured);
   const std::string name(10'000'000, 'x');
   std::string scratch;
-  EXPECT_FALSE(fit_text(look, name, 400, true, scratch).text.empty());
-  EXPECT_TRUE(fit_text(look, name, 400, false, scratch).text.empty());
+  EXPECT_FALSE(fit_text(appearance, name, 400, true, scratch).text.empty());
+  EXPECT_TRUE(fit_text(appearance, name, 400, false, scratch).text.empty());
   EXPECT_LT(measured, 4000U);
 }
 

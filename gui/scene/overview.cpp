@@ -8,18 +8,18 @@
 
 namespace dcmt::gui::scene {
 
-void draw_overview(const Overview& overview, const Look& look, std::string_view text, Canvas& canvas) {
-  const Theme& theme = *look.theme;
-  const int line = look.text_height;
-  const int left = std::min(line * 14, look.width / 3);
-  const int width = std::max(1, look.width - left);
+void draw_overview(const Overview& overview, const Appearance& appearance, std::string_view text, Canvas& canvas) {
+  const Theme& theme = *appearance.theme;
+  const int line = appearance.text_height;
+  const int left = std::min(line * 14, appearance.width / 3);
+  const int width = std::max(1, appearance.width - left);
   const int top = line * 5;
-  const int base = std::max(top + line, look.height * 36 / 100 + line * 3);
-  canvas.text({left + 6, line, look.text_width(text), line}, text, theme.faint);
+  const int base = std::max(top + line, appearance.height * 36 / 100 + line * 3);
+  canvas.text({left + 6, line, appearance.text_width(text), line}, text, theme.faint);
   if (overview.stretches.empty()) return;
   std::string peak;
   write_bytes(overview.peak, peak);
-  const int needed = look.text_width(peak);
+  const int needed = appearance.text_width(peak);
   canvas.text({left - needed - 6, top - line / 2, needed, line}, peak, theme.faint);
 
   const double begin = static_cast<double>(overview.stretches.front().from_ns);

@@ -20,6 +20,6 @@ struct Overview {
 };
 
 /// Draws where the curve will be. `text`: the current work.
-void draw_overview(const Overview& overview, const Look& look, std::string_view text, Canvas& canvas);
+void draw_overview(const Overview& overview, const Appearance& appearance, std::string_view text, Canvas& canvas);
 
 }  // namespace dcmt::gui::scene

@@ -74,7 +74,7 @@ TEST(View, ColumnsHaveTheUnitsThatLastInThem) {
   }
 }
 
-TEST(Curve, ColumnsEqualEveryUnitLookedAt) {
+TEST(Curve, ColumnsEqualEveryUnit) {
   for (unsigned seed = 0; seed < kRecordings; ++seed) {
     std::mt19937 random(seed);
     const Recording recording = random_recording(random, 1 + random_below(random, 900), kBands);
@@ -130,7 +130,7 @@ TEST(Curve, WithoutIsTheCurveLessWhatIsLeftOut) {
   }
 }
 
-TEST(BandCurves, EqualEveryUnitLookedAt) {
+TEST(BandCurves, EqualEveryUnit) {
   for (unsigned seed = 0; seed < kRecordings; ++seed) {
     std::mt19937 random(seed);
     const Recording recording = random_recording(random, 1 + random_below(random, 900), kBands);

@@ -30,14 +30,14 @@ std::vector<int> labels(int steps, int width) {
   document.label = [](LifetimeId, std::string& text) { text = "bar"; };
   for (int i = 0; i < steps; ++i)
     document.steps.push_back({std::to_string(i), static_cast<Unit>(10 * i), static_cast<Unit>(10 * i + 10)});
-  Look look;
-  look.width = width;
-  look.height = 300;
-  look.text_width = [](std::string_view text) { return static_cast<int>(text.size()) * 7; };
+  Appearance appearance;
+  appearance.width = width;
+  appearance.height = 300;
+  appearance.text_width = [](std::string_view text) { return static_cast<int>(text.size()) * 7; };
   Painter painter;
   Raster raster;
-  raster.begin(look.width, look.height, look.theme->background);
-  const Facts& facts = painter.draw(document, View(recording, Axis::kEvents), look, raster);
+  raster.begin(appearance.width, appearance.height, appearance.theme->background);
+  const Facts& facts = painter.draw(document, View(recording, Axis::kEvents), appearance, raster);
   std::vector<int> found;
   int free_from = 0;
   for (const Row& row : facts.rows) {
@@ -45,7 +45,7 @@ std::vector<int> labels(int steps, int width) {
     for (const TextOf& text : facts.texts()) {
       if (text.box.y != row.y || text.text == "steps") continue;
       EXPECT_GE(text.box.x, free_from) << text.text << " overlaps";
-      EXPECT_LE(text.box.x + text.box.width, look.width);
+      EXPECT_LE(text.box.x + text.box.width, appearance.width);
       free_from = text.box.x + text.box.width;
       found.push_back(std::stoi(text.text));
     }

@@ -14,11 +14,11 @@ int row_height(int text_height) { return text_height + 6; }
 
 class ChartPainter {
  public:
-  ChartPainter(const StoryChart& story, const Look& look, Canvas& canvas)
-      : story_(story), look_(look), canvas_(canvas), row_(row_height(look.text_height)) {
-    const int gutter = std::min(look.text_height * 16, look.width * 2 / 5);
-    facts_.height = story_chart_height(story, look.text_height);
-    facts_.chart = {gutter, 0, std::max(1, look.width - gutter - 4), facts_.height};
+  ChartPainter(const StoryChart& story, const Appearance& appearance, Canvas& canvas)
+      : story_(story), appearance_(appearance), canvas_(canvas), row_(row_height(appearance.text_height)) {
+    const int gutter = std::min(appearance.text_height * 16, appearance.width * 2 / 5);
+    facts_.height = story_chart_height(story, appearance.text_height);
+    facts_.chart = {gutter, 0, std::max(1, appearance.width - gutter - 4), facts_.height};
   }
 
   StoryChartFacts draw(std::optional<double> at) {
@@ -27,7 +27,7 @@ class ChartPainter {
     for (std::size_t i = 0; i < story_.bars.size(); ++i) bar(i);
     for (const StoryChart::Arrow& each : story_.arrows) arrow(each);
     if (at && *at >= 0 && *at <= story_.length)
-      canvas_.fill({x_of(*at), row_ - 4, 2, facts_.height}, look_.theme->point);
+      canvas_.fill({x_of(*at), row_ - 4, 2, facts_.height}, appearance_.theme->point);
     return std::move(facts_);
   }
 
@@ -39,24 +39,24 @@ class ChartPainter {
 
   /// Returns the end of the text.
   int text(int x, int y, int room, std::string_view text, Color color, bool cut) {
-    return draw_label(canvas_, look_, facts_.texts, x, y, room, text, color, cut);
+    return draw_label(canvas_, appearance_, facts_.texts, x, y, room, text, color, cut);
   }
 
   void ruler() {
-    canvas_.fill({0, 0, look_.width, row_ - 2}, look_.theme->panel);
+    canvas_.fill({0, 0, appearance_.width, row_ - 2}, appearance_.theme->panel);
     int free_from = facts_.chart.x;
     for (const Tick& tick : story_.ticks) {
       const int x = x_of(tick.x);
-      canvas_.fill({x, row_ - 6, 1, facts_.height}, look_.theme->grid);
+      canvas_.fill({x, row_ - 6, 1, facts_.height}, appearance_.theme->grid);
       if (x + 3 < free_from) continue;
       const int end =
-          text(x + 3, 2, facts_.chart.x + facts_.chart.width - x - 3, tick.label, look_.theme->faint, false);
+          text(x + 3, 2, facts_.chart.x + facts_.chart.width - x - 3, tick.label, appearance_.theme->faint, false);
       if (end > x + 3) free_from = end + 6;
     }
   }
 
   void points() {
-    const Theme& theme = *look_.theme;
+    const Theme& theme = *appearance_.theme;
     const int y = row_;
     text(6, y + 2, facts_.chart.x - 12, "events", theme.faint, true);
     using What = StoryChart::Point::What;
@@ -83,7 +83,7 @@ class ChartPainter {
 
   void bar(std::size_t index) {
     const StoryChart::Bar& of = story_.bars[index];
-    const Theme& theme = *look_.theme;
+    const Theme& theme = *appearance_.theme;
     const int y = row_ * (static_cast<int>(index) + 2);
     text(6, y + 2, facts_.chart.x - 12, of.name, theme.text, true);
     const int x0 = x_of(of.from);
@@ -104,7 +104,7 @@ class ChartPainter {
       canvas_.hatch({dead, box.y, x1 - dead, box.height}, theme.background);
     }
     if (of.note.empty()) return;
-    const int needed = look_.text_width(of.note) + 8;
+    const int needed = appearance_.text_width(of.note) + 8;
     const int right = facts_.chart.x + facts_.chart.width;
     if (needed <= box.width) {
       canvas_.fill({x0 + 2, box.y, needed, box.height}, mixed(color, theme.background, 0.75));
@@ -124,12 +124,12 @@ class ChartPainter {
     const int to = up ? held.y + held.height : held.y;
     const int top = std::min(from, to);
     facts_.arrows.push_back({x, top, 1, std::max(from, to) - top});
-    canvas_.fill(facts_.arrows.back(), look_.theme->text);
-    for (int i = 0; i < 4; ++i) canvas_.fill({x - i, up ? to + i : to - i - 1, 2 * i + 1, 1}, look_.theme->text);
+    canvas_.fill(facts_.arrows.back(), appearance_.theme->text);
+    for (int i = 0; i < 4; ++i) canvas_.fill({x - i, up ? to + i : to - i - 1, 2 * i + 1, 1}, appearance_.theme->text);
   }
 
   const StoryChart& story_;
-  const Look& look_;
+  const Appearance& appearance_;
   Canvas& canvas_;
   int row_;
   StoryChartFacts facts_;
@@ -141,8 +141,9 @@ int story_chart_height(const StoryChart& story, int text_height) {
   return row_height(text_height) * (static_cast<int>(story.bars.size()) + 2) + 4;
 }
 
-StoryChartFacts draw_story_chart(const StoryChart& story, const Look& look, std::optional<double> at, Canvas& canvas) {
-  return ChartPainter(story, look, canvas).draw(at);
+StoryChartFacts draw_story_chart(const StoryChart& story, const Appearance& appearance, std::optional<double> at,
+                                 Canvas& canvas) {
+  return ChartPainter(story, appearance, canvas).draw(at);
 }
 
 }  // namespace dcmt::gui::scene

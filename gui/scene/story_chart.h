@@ -50,6 +50,7 @@ struct StoryChartFacts {
 [[nodiscard]] int story_chart_height(const StoryChart& story, int text_height);
 
 /// @param at  a point on the axis to mark
-StoryChartFacts draw_story_chart(const StoryChart& story, const Look& look, std::optional<double> at, Canvas& canvas);
+StoryChartFacts draw_story_chart(const StoryChart& story, const Appearance& appearance, std::optional<double> at,
+                                 Canvas& canvas);
 
 }  // namespace dcmt::gui::scene

@@ -17,24 +17,25 @@ int ruler_height(int text_height) { return text_height + 4; }
 
 class StripPainter {
  public:
-  StripPainter(const Strips& strips, const Look& look, Canvas& canvas) : strips_(strips), look_(look), canvas_(canvas) {
-    const int gutter = std::min(look.text_height * 16, look.width / 3);
-    facts_.height = strips_height(strips.strips.size(), look.text_height);
-    facts_.chart = {gutter, 0, std::max(1, look.width - gutter), facts_.height};
+  StripPainter(const Strips& strips, const Appearance& appearance, Canvas& canvas)
+      : strips_(strips), appearance_(appearance), canvas_(canvas) {
+    const int gutter = std::min(appearance.text_height * 16, appearance.width / 3);
+    facts_.height = strips_height(strips.strips.size(), appearance.text_height);
+    facts_.chart = {gutter, 0, std::max(1, appearance.width - gutter), facts_.height};
   }
 
   StripFacts draw(std::optional<double> at, std::optional<std::size_t> current) {
     ruler();
-    int y = ruler_height(look_.text_height);
+    int y = ruler_height(appearance_.text_height);
     for (std::size_t i = 0; i < strips_.strips.size(); ++i) {
-      row(strips_.strips[i], {0, y, look_.width, row_height(look_.text_height)}, current == i);
-      y += row_height(look_.text_height);
+      row(strips_.strips[i], {0, y, appearance_.width, row_height(appearance_.text_height)}, current == i);
+      y += row_height(appearance_.text_height);
     }
     if (at && *at >= 0 && *at <= strips_.length) {
       const int x = std::min(x_of(*at), facts_.chart.x + facts_.chart.width - 2);
-      canvas_.fill({x, ruler_height(look_.text_height) - 4, 2, y}, look_.theme->point);
+      canvas_.fill({x, ruler_height(appearance_.text_height) - 4, 2, y}, appearance_.theme->point);
     }
-    canvas_.fill({facts_.chart.x - 1, 0, 1, y}, look_.theme->grid);
+    canvas_.fill({facts_.chart.x - 1, 0, 1, y}, appearance_.theme->grid);
     return std::move(facts_);
   }
 
@@ -46,20 +47,20 @@ class StripPainter {
 
   /// Returns the end of the text.
   int text(int x, int y, int room, std::string_view text, Color color, bool cut) {
-    return draw_label(canvas_, look_, facts_.texts, x, y, room, text, color, cut);
+    return draw_label(canvas_, appearance_, facts_.texts, x, y, room, text, color, cut);
   }
 
   void ruler() {
-    const int height = ruler_height(look_.text_height);
-    canvas_.fill({0, 0, look_.width, height}, look_.theme->panel);
+    const int height = ruler_height(appearance_.text_height);
+    canvas_.fill({0, 0, appearance_.width, height}, appearance_.theme->panel);
     int free_from = facts_.chart.x;
     for (const Tick& tick : strips_.ticks) {
       const int x = x_of(tick.x);
       if (x >= facts_.chart.x + facts_.chart.width) continue;
-      canvas_.fill({x, height - 5, 1, facts_.height - height + 5}, look_.theme->grid);
+      canvas_.fill({x, height - 5, 1, facts_.height - height + 5}, appearance_.theme->grid);
       if (x + 3 < free_from) continue;
       const int end =
-          text(x + 3, 2, facts_.chart.x + facts_.chart.width - x - 4, tick.label, look_.theme->faint, false);
+          text(x + 3, 2, facts_.chart.x + facts_.chart.width - x - 4, tick.label, appearance_.theme->faint, false);
       if (end > x + 3) free_from = end + 6;
     }
   }
@@ -78,13 +79,14 @@ class StripPainter {
   }
 
   void row(const Strip& strip, const Box& box, bool current) {
-    const Theme& theme = *look_.theme;
+    const Theme& theme = *appearance_.theme;
     facts_.rows.push_back(box);
     const int gutter = facts_.chart.x;
     if (current) canvas_.fill({0, box.y, gutter - 2, box.height - 1}, theme.panel);
     if (current) canvas_.fill({0, box.y, 3, box.height - 1}, theme.point);
     text(8, box.y + 1, gutter - 16, strip.name, strip.apart ? theme.finding : theme.text, true);
-    text(8, box.y + 2 + look_.text_height, gutter - 16, strip.note, strip.apart ? theme.finding : theme.faint, true);
+    text(8, box.y + 2 + appearance_.text_height, gutter - 16, strip.note, strip.apart ? theme.finding : theme.faint,
+         true);
 
     std::vector<std::int64_t>& values = facts_.columns.emplace_back();
     columns(strip, values);
@@ -115,11 +117,11 @@ class StripPainter {
       area(strips_.most, base, top, 1,
            strip.apart ? theme.finding : mixed(theme.groups[0], theme.background, current ? 0 : 0.35));
     }
-    canvas_.fill({0, box.y + box.height - 1, look_.width, 1}, theme.grid);
+    canvas_.fill({0, box.y + box.height - 1, appearance_.width, 1}, theme.grid);
   }
 
   const Strips& strips_;
-  const Look& look_;
+  const Appearance& appearance_;
   Canvas& canvas_;
   StripFacts facts_;
   std::vector<int> tops_, bottoms_;
@@ -131,9 +133,9 @@ int strips_height(std::size_t count, int text_height) {
   return ruler_height(text_height) + static_cast<int>(count) * row_height(text_height);
 }
 
-StripFacts draw_strips(const Strips& strips, const Look& look, std::optional<double> at,
+StripFacts draw_strips(const Strips& strips, const Appearance& appearance, std::optional<double> at,
                        std::optional<std::size_t> current, Canvas& canvas) {
-  return StripPainter(strips, look, canvas).draw(at, current);
+  return StripPainter(strips, appearance, canvas).draw(at, current);
 }
 
 std::vector<Tick> time_ticks(double length, int most) {

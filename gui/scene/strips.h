@@ -43,7 +43,7 @@ struct StripFacts {
 
 /// @param at  a point on the axis, marked in all strips
 /// @param current  the strip that is open
-StripFacts draw_strips(const Strips& strips, const Look& look, std::optional<double> at,
+StripFacts draw_strips(const Strips& strips, const Appearance& appearance, std::optional<double> at,
                        std::optional<std::size_t> current, Canvas& canvas);
 
 /// At most `most` round numbers of a time axis. `length`: nanoseconds.

@@ -14,12 +14,12 @@ namespace {
 using testing::random_below;
 
 /// A font with characters of one width.
-Look look_of(int width) {
-  Look look;
-  look.width = width;
-  look.height = 400;
-  look.text_width = [](std::string_view text) { return static_cast<int>(text.size()) * 7; };
-  return look;
+Appearance appearance_of(int width) {
+  Appearance appearance;
+  appearance.width = width;
+  appearance.height = 400;
+  appearance.text_width = [](std::string_view text) { return static_cast<int>(text.size()) * 7; };
+  return appearance;
 }
 
 Strips random_strips(std::mt19937& random) {
@@ -49,9 +49,9 @@ TEST(Strips, ColumnsAreTheFarthestFromZeroOfWhatTouchesThem) {
     std::mt19937 random(seed);
     const Strips strips = random_strips(random);
     Raster raster;
-    const Look look = look_of(300 + random_below(random, 900));
-    raster.begin(look.width, look.height, look.theme->background);
-    const StripFacts facts = draw_strips(strips, look, strips.length / 2, std::size_t{0}, raster);
+    const Appearance appearance = appearance_of(300 + random_below(random, 900));
+    raster.begin(appearance.width, appearance.height, appearance.theme->background);
+    const StripFacts facts = draw_strips(strips, appearance, strips.length / 2, std::size_t{0}, raster);
     ASSERT_EQ(facts.columns.size(), strips.strips.size());
     for (std::size_t i = 0; i < strips.strips.size(); ++i) {
       for (int column = 0; column < facts.chart.width; ++column) {
@@ -71,7 +71,7 @@ TEST(Strips, ColumnsAreTheFarthestFromZeroOfWhatTouchesThem) {
       }
     }
     for (std::size_t i = 0; i < facts.texts.size(); ++i) {
-      EXPECT_LE(facts.texts[i].box.x + facts.texts[i].box.width, look.width) << facts.texts[i].text;
+      EXPECT_LE(facts.texts[i].box.x + facts.texts[i].box.width, appearance.width) << facts.texts[i].text;
       for (std::size_t j = i + 1; j < facts.texts.size(); ++j)
         EXPECT_FALSE(facts.texts[i].box.meets(facts.texts[j].box)) << facts.texts[i].text << facts.texts[j].text;
     }
@@ -80,9 +80,9 @@ TEST(Strips, ColumnsAreTheFarthestFromZeroOfWhatTouchesThem) {
 
 TEST(Strips, NothingIsDrawnOfNothing) {
   Raster raster;
-  const Look look = look_of(400);
-  raster.begin(look.width, look.height, look.theme->background);
-  const StripFacts facts = draw_strips({}, look, 0.5, std::nullopt, raster);
+  const Appearance appearance = appearance_of(400);
+  raster.begin(appearance.width, appearance.height, appearance.theme->background);
+  const StripFacts facts = draw_strips({}, appearance, 0.5, std::nullopt, raster);
   EXPECT_TRUE(facts.rows.empty());
   EXPECT_TRUE(facts.texts.empty());
 }

@@ -50,12 +50,13 @@ void AddressView::fit() {
 
 void AddressView::draw() {
   const QFontMetrics metrics(display_font(*this));
-  scene::Look look = look_of(*this, metrics);
-  look.selected = selected_;
-  raster_.begin(look.width, look.height, look.theme->background);
+  scene::Appearance appearance = appearance_of(*this, metrics);
+  appearance.selected = selected_;
+  raster_.begin(appearance.width, appearance.height, appearance.theme->background);
   facts_ = {};
   if (device_ == nullptr || stretches_.empty()) return;
-  facts_ = scene::draw_address_map(device_->recording(), device_->addresses()->addresses, stretches_, look, raster_);
+  facts_ =
+      scene::draw_address_map(device_->recording(), device_->addresses()->addresses, stretches_, appearance, raster_);
 }
 
 const scene::AddressMapFacts& AddressView::facts() {

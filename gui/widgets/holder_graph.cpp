@@ -45,9 +45,9 @@ void HolderGraph::fit() {
 
 void HolderGraph::draw(bool pixels) {
   const QFontMetrics metrics(display_font(*this));
-  const scene::Look look = look_of(*this, metrics);
-  if (pixels) raster_.begin(look.width, look.height, look.theme->background);
-  facts_ = scene::draw_holder_tree(roots_, look, pixels ? &raster_ : nullptr);
+  const scene::Appearance appearance = appearance_of(*this, metrics);
+  if (pixels) raster_.begin(appearance.width, appearance.height, appearance.theme->background);
+  facts_ = scene::draw_holder_tree(roots_, appearance, pixels ? &raster_ : nullptr);
 }
 
 const scene::HolderTreeFacts& HolderGraph::facts() {

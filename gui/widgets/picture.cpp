@@ -23,15 +23,15 @@ QFont display_font(const QWidget& widget) {
   return scaled;
 }
 
-scene::Look look_of(const QWidget& widget, const QFontMetrics& metrics) {
+scene::Appearance appearance_of(const QWidget& widget, const QFontMetrics& metrics) {
   const double ratio = widget.devicePixelRatioF();
-  scene::Look look;
-  look.width = std::max(1, static_cast<int>(widget.width() * ratio));
-  look.height = std::max(1, static_cast<int>(widget.height() * ratio));
-  look.text_height = metrics.height();
-  look.theme = &theme_of(widget.palette());
-  look.text_width = [&metrics](std::string_view text) { return metrics.horizontalAdvance(words::text(text)); };
-  return look;
+  scene::Appearance appearance;
+  appearance.width = std::max(1, static_cast<int>(widget.width() * ratio));
+  appearance.height = std::max(1, static_cast<int>(widget.height() * ratio));
+  appearance.text_height = metrics.height();
+  appearance.theme = &theme_of(widget.palette());
+  appearance.text_width = [&metrics](std::string_view text) { return metrics.horizontalAdvance(words::text(text)); };
+  return appearance;
 }
 
 void paint_picture(QPainter& painter, const scene::Raster& raster, const QFont& font, double ratio) {

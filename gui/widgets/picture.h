@@ -19,7 +19,7 @@ namespace dcmt::gui {
 [[nodiscard]] QFont display_font(const QWidget& widget);
 /// The parameters of a scene for a widget: its size in pixels of the display, its theme, and text widths of `metrics`,
 /// which must outlive the drawing.
-[[nodiscard]] scene::Look look_of(const QWidget& widget, const QFontMetrics& metrics);
+[[nodiscard]] scene::Appearance appearance_of(const QWidget& widget, const QFontMetrics& metrics);
 /// Paints at the top left of `painter`. @param ratio  pixels of the display per pixel of the widget
 void paint_picture(QPainter& painter, const scene::Raster& raster, const QFont& font, double ratio);
 /// Paints a widget's picture, with a frame while the widget has the focus.

@@ -44,10 +44,10 @@ void StoryView::fit() {
 
 void StoryView::draw() {
   const QFontMetrics metrics(display_font(*this));
-  const scene::Look look = look_of(*this, metrics);
-  raster_.begin(look.width, look.height, look.theme->background);
+  const scene::Appearance appearance = appearance_of(*this, metrics);
+  raster_.begin(appearance.width, appearance.height, appearance.theme->background);
   facts_ = scene::StoryChartFacts{};
-  if (!story_.bars.empty()) facts_ = scene::draw_story_chart(story_, look, at_, raster_);
+  if (!story_.bars.empty()) facts_ = scene::draw_story_chart(story_, appearance, at_, raster_);
 }
 
 const scene::StoryChartFacts& StoryView::facts() {

@@ -56,9 +56,9 @@ QSize StripChart::minimumSizeHint() const { return {240, sizeHint().height()}; }
 void StripChart::draw() {
   if (strips_ == nullptr) return;
   const QFontMetrics metrics(display_font(*this));
-  const scene::Look look = look_of(*this, metrics);
-  raster_.begin(look.width, look.height, look.theme->background);
-  facts_ = scene::draw_strips(*strips_, look, at_, current_, raster_);
+  const scene::Appearance appearance = appearance_of(*this, metrics);
+  raster_.begin(appearance.width, appearance.height, appearance.theme->background);
+  facts_ = scene::draw_strips(*strips_, appearance, at_, current_, raster_);
 }
 
 const scene::StripFacts& StripChart::facts() {

@@ -41,10 +41,10 @@ void Timeline::show_device(load::DeviceTimeline* device) {
   view_.reset();
   history_.clear();
   range_.reset();
-  look_.selected.reset();
-  look_.holds.clear();
-  look_.hovered.reset();
-  look_.point.reset();
+  appearance_.selected.reset();
+  appearance_.holds.clear();
+  appearance_.hovered.reset();
+  appearance_.point.reset();
   rows_->setValue(0);
   if (device_ != nullptr) {
     overview_.reset();
@@ -75,13 +75,13 @@ void Timeline::show_overview(std::shared_ptr<const scene::Overview> overview, co
 }
 
 void Timeline::set_selected(std::optional<scene::LifetimeId> lifetime, std::vector<scene::HoldArrow> holds) {
-  look_.selected = lifetime;
-  look_.holds = std::move(holds);
+  appearance_.selected = lifetime;
+  appearance_.holds = std::move(holds);
   refresh();
 }
 
 void Timeline::set_point(std::optional<scene::Unit> point) {
-  look_.point = point;
+  appearance_.point = point;
   refresh();
 }
 
@@ -192,9 +192,9 @@ void Timeline::reveal(scene::LifetimeId lifetime) {
   if (lane == scene::kNoLane) return;
   const std::size_t band = lanes.band_of(lane);
   if (!device_->document().bands[band].open) device_->set_open(band, true);
-  const int top = scene::Painter::top_of(device_->document(), look_, lane);
-  const int room = look_.height - painter_.bands_top();
-  if (top < rows_->value() || top + look_.text_height * 2 > rows_->value() + room) {
+  const int top = scene::Painter::top_of(device_->document(), appearance_, lane);
+  const int room = appearance_.height - painter_.bands_top();
+  if (top < rows_->value() || top + appearance_.text_height * 2 > rows_->value() + room) {
     refresh();
     draw();  // the scroll bar may have more rows now
     rows_->setValue(top - room / 3);
@@ -235,11 +235,11 @@ const scene::Facts& Timeline::facts() {
 
 void Timeline::measure(const QFontMetrics& metrics) {
   const double ratio = devicePixelRatioF();
-  look_.width = std::max(1, static_cast<int>((width() - rows_->sizeHint().width()) * ratio));
-  look_.height = std::max(1, static_cast<int>(height() * ratio));
-  look_.text_height = metrics.height();
-  look_.theme = &theme_of(palette());
-  look_.text_width = [&metrics](std::string_view text) { return metrics.horizontalAdvance(words::text(text)); };
+  appearance_.width = std::max(1, static_cast<int>((width() - rows_->sizeHint().width()) * ratio));
+  appearance_.height = std::max(1, static_cast<int>(height() * ratio));
+  appearance_.text_height = metrics.height();
+  appearance_.theme = &theme_of(palette());
+  appearance_.text_width = [&metrics](std::string_view text) { return metrics.horizontalAdvance(words::text(text)); };
 }
 
 void Timeline::draw() {
@@ -247,15 +247,15 @@ void Timeline::draw() {
   dirty_ = false;
   const QFontMetrics metrics(display_font(*this));
   measure(metrics);
-  look_.scroll = rows_->value();
-  look_.range = range_;
-  raster_.begin(look_.width, look_.height, look_.theme->background);
-  painter_.draw(device_->document(), *view_, look_, raster_);
-  const int room = look_.height - painter_.bands_top();
+  appearance_.scroll = rows_->value();
+  appearance_.range = range_;
+  raster_.begin(appearance_.width, appearance_.height, appearance_.theme->background);
+  painter_.draw(device_->document(), *view_, appearance_, raster_);
+  const int room = appearance_.height - painter_.bands_top();
   const QSignalBlocker blocker(rows_);
   rows_->setRange(0, std::max(0, painter_.facts().content - room));
   rows_->setPageStep(std::max(1, room));
-  rows_->setSingleStep(look_.text_height);
+  rows_->setSingleStep(appearance_.text_height);
 }
 
 void Timeline::paintEvent(QPaintEvent* /*event*/) {
@@ -268,8 +268,8 @@ void Timeline::paintEvent(QPaintEvent* /*event*/) {
   if (device_ == nullptr) {
     const QFontMetrics metrics(display_font(*this));
     measure(metrics);
-    raster_.begin(look_.width, look_.height, look_.theme->background);
-    scene::draw_overview(*overview_, look_, doing_.toStdString(), raster_);
+    raster_.begin(appearance_.width, appearance_.height, appearance_.theme->background);
+    scene::draw_overview(*overview_, appearance_, doing_.toStdString(), raster_);
   } else {
     draw();
   }
@@ -308,8 +308,8 @@ void Timeline::mouseMoveEvent(QMouseEvent* event) {
   if (drag_ == Drag::kNone) {
     const auto hit = painter_.hit(device_->document(), device_point(at).x(), device_point(at).y());
     const auto lifetime = hit ? std::optional(hit->lifetime) : std::nullopt;
-    if (lifetime != look_.hovered) {
-      look_.hovered = lifetime;
+    if (lifetime != appearance_.hovered) {
+      appearance_.hovered = lifetime;
       refresh();
     }
     emit hovered(text_at(device_point(at)));
@@ -375,14 +375,14 @@ void Timeline::wheelEvent(QWheelEvent* event) {
   } else if (event->modifiers().testFlag(Qt::ShiftModifier) || delta.x() != 0) {
     pan(-0.1 * notches);
   } else {
-    rows_->setValue(rows_->value() - static_cast<int>(notches * look_.text_height * 3));
+    rows_->setValue(rows_->value() - static_cast<int>(notches * appearance_.text_height * 3));
   }
   event->accept();
 }
 
 void Timeline::leaveEvent(QEvent* event) {
   QWidget::leaveEvent(event);
-  look_.hovered.reset();
+  appearance_.hovered.reset();
   refresh();
   emit hovered({});
 }

@@ -101,7 +101,7 @@ class Timeline : public QWidget {
   bool painted_ = false;
   std::optional<scene::View> view_;
   scene::ViewHistory history_;
-  scene::Look look_;
+  scene::Appearance appearance_;
   scene::Painter painter_;
   scene::Raster raster_;
   QScrollBar* rows_;

@@ -79,7 +79,7 @@ class record:
             raise MemtraceError("a recording serves one block; make another one")
         if why := _installation.begin_standby():
             raise MemtraceError(why)
-        table = _table.look_now()
+        table = _table.find_now()
         if table is not None and table.recording():
             raise MemtraceError("this process is recorded already")
         program = _installation.program()

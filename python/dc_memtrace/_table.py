@@ -6,7 +6,7 @@ import ctypes
 import time
 
 _VERSION = 1
-_LOOK_AGAIN_S = 1.0  # the agent can be loaded later, by dc-memtrace attach
+_SEARCH_AGAIN_S = 1.0  # the agent can be loaded later, by dc-memtrace attach
 
 # PYFUNCTYPE: the calls keep the GIL, so objects whose addresses are passed cannot end during the call.
 _INT = ctypes.c_int
@@ -45,7 +45,7 @@ class Table(ctypes.Structure):
     ]
 
 
-def _look() -> Table | None:
+def _find() -> Table | None:
     try:
         get = ctypes.PyDLL(None).dcmt_get_marks
     except (AttributeError, OSError):
@@ -59,22 +59,22 @@ def _look() -> Table | None:
 
 
 _found: Table | None = None
-_next_look = 0.0
+_next_search = 0.0
 
 
 def table() -> Table | None:
     """The table, or None in a process without the agent. A table that was found stays valid: the agent is never unloaded."""
-    global _found, _next_look
+    global _found, _next_search
     if _found is None:
         now = time.monotonic()
-        if now >= _next_look:
-            _next_look = now + _LOOK_AGAIN_S
-            _found = _look()
+        if now >= _next_search:
+            _next_search = now + _SEARCH_AGAIN_S
+            _found = _find()
     return _found
 
 
-def look_now() -> Table | None:
+def find_now() -> Table | None:
     """Like table(), for callers that have just loaded the agent."""
-    global _next_look
-    _next_look = 0.0
+    global _next_search
+    _next_search = 0.0
     return table()

@@ -30,7 +30,7 @@ WINDOW = 10  # cycles
 
 
 def figures(training: Training, steps: int) -> dict[str, int]:
-    """After so many more steps."""
+    """The figures of the process after so many more steps."""
     in_use = training.ask(steps, "memory")
     pid = training.process.pid
     status = pathlib.Path(f"/proc/{pid}/status").read_text()
@@ -46,13 +46,13 @@ def figures(training: Training, steps: int) -> dict[str, int]:
 
 
 def growth(after: list[dict[str, int]], name: str) -> int:
-    """From the ten figures that follow the first ten to the last ten: what an allocator has free differs by MiB each time."""
+    """The growth from figures 11 to 20 to the last ten: what an allocator has free differs by MiB each time."""
     values = [figure[name] for figure in after]
     return round(statistics.median(values[-WINDOW:]) - statistics.median(values[WINDOW : 2 * WINDOW]))
 
 
 def cycle(tool: str, training: Training, folder: pathlib.Path, flags: list[str]) -> float:
-    """One attach while the training goes on, and the detach. How long that took, in seconds."""
+    """Attaches while the training goes on, and detaches. Returns the duration in seconds."""
     pid = training.process.pid
     shutil.rmtree(folder, ignore_errors=True)
     attach = subprocess.Popen([tool, "attach", str(pid), "-q", "-o", folder, *flags], stderr=subprocess.PIPE, text=True)
@@ -71,7 +71,7 @@ def cycle(tool: str, training: Training, folder: pathlib.Path, flags: list[str])
 
 
 def pairs(attached: Training, twin: Training, count: int) -> list[float]:
-    """Ratios of their times of a step, after a warm-up."""
+    """The ratios of both processes' times of a step, after a warm-up."""
     ratios = []
     for number in range(WARM_UP + count):
         order = (attached, twin) if number % 2 == 0 else (twin, attached)

@@ -1,4 +1,4 @@
-"""How long censuses took in a trace: from the record of their begin to that of their end. Prints one JSON object."""
+"""The duration of each census in a trace: from the record of its begin to that of its end. Prints one JSON object."""
 
 from __future__ import annotations
 

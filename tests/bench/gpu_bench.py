@@ -2,7 +2,7 @@
 
 Where a process happens to lie in memory makes its steps faster or slower by more than recording does. So a row is measured
 in parts, each with processes of its own on the same two cores; the interval is that of the parts. What else goes on in the
-machine matters as much, and changes within a second: a process takes a few turns in alternation with the plain one, a turn
+machine matters as much, and changes within a second: a process makes a few turns in alternation with the plain one, a turn
 is a few steps of which the first, with other caches than its own, is not counted, and it is compared with the plain ones
 just before and after it. A part's ratio is the median of these. A second plain process is treated as the recorded ones are:
 what it differs by is the method's own error.
@@ -12,7 +12,7 @@ the hooks' way to the gate, wherever the process lies. What begins in one step a
 a model is to keep nothing across steps but its parameters and the optimizer's states.
 
 With --base, the plain process is recorded by another installation of the tool: what a change costs beside an earlier commit.
-The two take each other's places in every second part: of two equal ones, the plain one was slower by 2 %.
+The two exchange their places in every second part: of two equal ones, the plain one was slower by 2 %.
 
 On each GPU one part is measured, always on the same cores. Those of the next ones start meanwhile on the others, unless
 the GPU itself is what a step waits for.
@@ -56,14 +56,14 @@ PROCESSES = 24  #: for each GPU: what the host's memory has room for
 class Row:
     model: str
     steps: int  #: of a turn
-    gpu_bound: bool  #: what starts meanwhile would take turns on the GPU with what is measured
+    gpu_bound: bool  #: what starts meanwhile would share the GPU with what is measured
 
 
 ROWS = (Row("gpt", 3, False), Row("gpt_compiled", 3, False), Row("gpt_wide", 2, True), Row("gpt_wide_compiled", 2, True))
 
 
 def gpus() -> dict[str, str]:
-    """Those that torch would use, by number or id, with their names."""
+    """The GPUs that torch would use, by number or id, with their names."""
     visible = os.environ.get("CUDA_VISIBLE_DEVICES")
     query = ["nvidia-smi", "--query-gpu=index,name", "--format=csv,noheader", *(["-i", visible] if visible else [])]
     answer = subprocess.run(query, capture_output=True, text=True) if shutil.which(query[0]) else None
@@ -73,7 +73,7 @@ def gpus() -> dict[str, str]:
 
 
 def threads_of(pid: int) -> list[int]:
-    """Of the process and of all that came from it, as far as they live on."""
+    """The threads of the process and of its live descendants."""
     found = []
     for task in pathlib.Path(f"/proc/{pid}/task").glob("*"):
         with contextlib.suppress(FileNotFoundError, ProcessLookupError):
@@ -84,7 +84,7 @@ def threads_of(pid: int) -> list[int]:
 
 
 class Gpu:
-    """One part is measured on it at a time, on cores of its own."""
+    """A GPU with cores of its own. One part at a time is measured on it."""
 
     def __init__(self, name: str, cores: list[int]) -> None:
         self.name = name
@@ -92,14 +92,14 @@ class Gpu:
         self.cores = cores
 
     def bring(self, training: Training) -> None:
-        """To this GPU's cores: the program, whatever records it, and their threads."""
+        """Binds the program, its recorder and their threads to this GPU's cores."""
         for thread in threads_of(training.process.pid):
             with contextlib.suppress(ProcessLookupError):
                 os.sched_setaffinity(thread, self.cores)
 
 
 class Place:
-    """Some cores, on which the processes of a part start, and the GPU on which it will be measured."""
+    """The cores on which the processes of a part start, and the GPU on which the part will be measured."""
 
     def __init__(self, gpu: Gpu, cores: list[int]) -> None:
         self.gpu = gpu
@@ -107,7 +107,7 @@ class Place:
         self.environment = {**os.environ, "CUDA_VISIBLE_DEVICES": gpu.name}
 
     def start(self, arguments: argparse.Namespace, trace: pathlib.Path, model: str, mode: str, exchanged: bool) -> Training:
-        """`exchanged`: the tool and the base have each other's places."""
+        """`exchanged`: the tool and the base have exchanged their places."""
         program = [sys.executable, PROGRAM, model]
         if mode in DETAILS or (mode == "plain" and arguments.base):
             tool = arguments.base if (mode == "plain") != exchanged else arguments.tool

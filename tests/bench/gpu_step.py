@@ -1,4 +1,4 @@
-"""A GPU training loop that times its own steps as often as it is told to: see turns.py."""
+"""A GPU training loop that times its own steps as often as it is asked to: see turns.py."""
 
 from __future__ import annotations
 
@@ -43,13 +43,13 @@ def gate_closed():
 
 
 def pairs(steps: int) -> list[bool]:
-    """Whether the gate is closed in each of an even number of steps: in one of every two."""
+    """Whether the gate is closed, for each of an even number of steps: it is closed in one of every two."""
     return [closed for _ in range(steps // 2) for closed in random.sample([False, True], 2)]
 
 
 def stay_on_two_cores() -> None:
-    """The same ones for all that take turns: which cores a process gets by chance can matter more than recording. Not
-    before the program is where it will be measured."""
+    """Binds the process to two cores, the same ones for all processes of the comparison: which cores a process gets by
+    chance can matter more than recording. Call it after the program has been moved to where it will be measured."""
     cores = sorted(os.sched_getaffinity(0))[2:6:2]
     for thread in os.listdir("/proc/self/task") if len(cores) == 2 else ():
         os.sched_setaffinity(int(thread), cores)

@@ -1,4 +1,4 @@
-// Costs of short calls, taken with the cycle counter: of each call for percentiles, of many together for the typical
+// Costs of short calls, measured with the cycle counter: of each call for percentiles, of many together for the typical
 // cost, because some counters advance in steps of ten nanoseconds.
 #pragma once
 

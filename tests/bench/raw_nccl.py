@@ -16,7 +16,7 @@ class UniqueId(ctypes.Structure):
 
 
 def library() -> ctypes.CDLL:
-    """The one that torch has loaded."""
+    """The NCCL library that torch has loaded."""
     for line in pathlib.Path("/proc/self/maps").read_text().splitlines():
         if "libnccl.so" in line:
             return ctypes.CDLL(line.split()[-1])
@@ -25,7 +25,7 @@ def library() -> ctypes.CDLL:
 
 class RawNccl:
     def __init__(self, control: dist.ProcessGroup) -> None:
-        """Every rank of `control`, whose messages go through the CPU, comes."""
+        """Call it on every rank of `control`, whose messages go through the CPU."""
         self.nccl = library()
         self.nothing = ctypes.CDLL(None).abs
         for function in (self.nccl.ncclAllGather, self.nothing):
@@ -33,9 +33,9 @@ class RawNccl:
         unique = UniqueId()
         if dist.get_rank() == 0:
             self.check(self.nccl.ncclGetUniqueId(ctypes.byref(unique)))
-        told = [bytes(unique)]
-        dist.broadcast_object_list(told, src=0, group=control)
-        unique = UniqueId.from_buffer_copy(told[0])
+        message = [bytes(unique)]
+        dist.broadcast_object_list(message, src=0, group=control)
+        unique = UniqueId.from_buffer_copy(message[0])
         self.communicator = ctypes.c_void_p()
         rank, size = dist.get_rank(), dist.get_world_size()
         self.check(self.nccl.ncclCommInitRank(ctypes.byref(self.communicator), size, unique, rank))
@@ -46,7 +46,7 @@ class RawNccl:
             raise SystemExit(f"error: NCCL: {self.nccl.ncclGetErrorString(result).decode()}")
 
     def arguments(self, shard: torch.Tensor, into: torch.Tensor) -> tuple:
-        """Of all_gather and nothing: float32, on the current stream."""
+        """The arguments of both functions: float32, on the current stream."""
         stream = torch.cuda.current_stream().cuda_stream
         return shard.data_ptr(), into.data_ptr(), shard.numel(), FLOAT, self.communicator, stream
 

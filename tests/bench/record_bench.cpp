@@ -60,7 +60,7 @@ class Spool {
 
   void drain() {
     while (!stop_.load()) {
-      if (reader_.take() == 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      if (reader_.read() == 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
       std::uint64_t count = 0;
       while (reader_.next().header != nullptr) ++count;
       reader_.give_back();

@@ -1,5 +1,5 @@
-"""Compares what two builds of the tool take for the report of a trace. They take turns; of time, CPU time and memory at most
-the median of the pairs' ratios is printed, with its interval.
+"""Compares what the report of a trace costs with two builds of the tool, which run in turns. For time, CPU time and peak
+memory, the median of the pairs' ratios is printed, with its interval.
 
 Usage: reports_beside.py TOOL BASE TRACE [PAIRS]
 """

@@ -25,7 +25,8 @@ WARM_UP = 30
 BUDGET = 1.02
 MOST_GROWTH_KIB = 8 * 1024
 # SQLite's page cache (trace/sql: 32 MiB) on top of the 8 MiB that the recorder begins with. How soon it is full depends
-# on what the job writes; until then its filling and a leak look alike, so a short soak sees only leaks beyond it.
+# on what the job writes; until then its filling cannot be distinguished from a leak, so a short soak sees only leaks
+# beyond it.
 FULL_CACHE_KIB = 40 * 1024
 
 

@@ -60,7 +60,7 @@ class Probe:
         return total.value
 
     def nanoseconds(self, each: numpy.ndarray, totals: list[int]) -> dict[str, float]:
-        """`typical` is the mean of the median batch; from single readings the clock's own cost is taken off."""
+        """`typical` is the mean of the median batch; the clock's own cost is subtracted from single readings."""
         p50, p99 = (max(0.0, float(cycles) - self._clock) for cycles in numpy.percentile(each, (50, 99)))
         typical = float(numpy.median(totals)) / BATCH
         return {f"{name}_ns": round(cycles / self._cycles_per_ns, 1)

@@ -1,13 +1,13 @@
 """A seeded training loop, on the CPU unless another device is named, that times its own steps; prints one JSON object. Nothing
-in it knows of dc-memtrace.
+in it uses dc-memtrace.
 
-With --turns it goes on for as long as it is told to: it reads a number of steps from standard input, makes them, prints
+With --turns it goes on for as long as it is asked to: it reads a number of steps from standard input, makes them, prints
 its JSON object, and reads again. With the word "state" after the number, that has a digest of parameters and optimizer state,
 with "memory" what is in use: bytes of glibc's malloc, without what it keeps free, and blocks of Python's allocator.
 
 gpt2: the small GPT-2 of tests/programs/gpt2_trainer.py in a bare loop. gpt2_wide: one whose time goes into its
 kernels, as in a job that keeps its device busy. mlp: layers so small that the step is all
-dispatch, the most unfavourable case for anything that looks at every operator and allocation.
+dispatch, the most unfavourable case for anything that observes every operator and allocation.
 """
 
 from __future__ import annotations

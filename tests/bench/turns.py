@@ -13,14 +13,14 @@ class Training:
     def __init__(self, command: list[object], **options) -> None:
         self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, **options)
         self.steps = 0
-        self.losses: dict[int, str] = {}  #: by the steps made until then
+        self.losses: dict[int, str] = {}  #: keyed by the number of steps made until then
 
     def turn(self, steps: int, how: str = "") -> float:
         """Median seconds of a step."""
         return statistics.median(self.ask(steps, how)["seconds"])
 
     def ask(self, steps: int, how: str = "") -> dict:
-        """What the program says of its turn."""
+        """The JSON object that the program prints of its turn."""
         self.process.stdin.write(f"{steps} {how}\n")
         self.process.stdin.flush()
         line = self.process.stdout.readline()
@@ -32,7 +32,7 @@ class Training:
         return answer
 
     def agrees(self, other: Training) -> bool:
-        """Whether the losses are equal after every number of steps that both have said theirs of, and there are some."""
+        """True if both printed a loss after the same number of steps at least once, and these losses are equal."""
         both = self.losses.keys() & other.losses.keys()
         return bool(both) and all(self.losses[steps] == other.losses[steps] for steps in both)
 

@@ -81,7 +81,7 @@ void wait(benchmark::State& state) {
 }
 BENCHMARK(wait);
 
-/// One that is not the last of its cycle.
+/// A release that is not the last of its cycle.
 void release_counted(benchmark::State& state) {
   const Rank rank(kElements);
   const at::Tensor weight = rank.gather();
@@ -101,7 +101,7 @@ BENCHMARK(gather_and_final_release);
 
 constexpr std::int64_t kParameters = kBucketElements / kElements;
 
-/// Of 1 KiB. With no more iterations than the bucket has room for none of them flushes it; with more, each has its
+/// A gradient of 1 KiB. If the bucket has room for all iterations, none of them flushes it; with more, each has its
 /// share.
 void reduce_grad(benchmark::State& state) {
   const Rank rank(kElements, kParameters);

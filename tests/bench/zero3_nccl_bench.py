@@ -70,7 +70,7 @@ def gathers(bytes: int, nccl: RawNccl) -> dict:
 
 
 def turn(gather, times: int) -> float:
-    """Microseconds of one. All ranks begin together."""
+    """Microseconds of one gather. All ranks begin together."""
     dist.barrier()
     torch.cuda.synchronize()
     first, last = (torch.cuda.Event(enable_timing=True) for _ in range(2))
@@ -103,7 +103,7 @@ def measure_gathers(bytes: int, rounds: int, nccl: RawNccl) -> dict:
 
 
 def timed(calls: dict) -> dict:
-    """Calls each in turn, HOST_CALLS times; the microseconds that each kept the host."""
+    """Calls each function in turn, HOST_CALLS times. Returns the microseconds of host time of each call."""
     nanos = {name: [] for name in calls}
     for time_ in range(HOST_CALLS):
         if time_ % QUEUED == 0:
@@ -168,7 +168,7 @@ def measure_host(nccl: RawNccl) -> dict:
 
 
 def own_cost(name: str, host: dict) -> float | None:
-    """What the operator itself takes: without the call from Python, and without the call that gives the GPU its work,
+    """The cost of the operator itself: without the call from Python, and without the call that gives the GPU its work,
     which is called from Python just so (a copy), or by ctypes (NCCL's)."""
     if name in (EMPTY, NOTHING) or name in GIVES_WORK.values() or name.startswith("torch"):
         return None

@@ -26,17 +26,17 @@ constexpr int kFrames = 4;
 void draw(const Session& session, DeviceTimeline& timeline, bool stacks, Random& random) {
   gui::scene::Painter painter;
   gui::scene::Raster raster;
-  gui::scene::Look look;
-  look.text_width = [](std::string_view text) { return static_cast<int>(text.size()) * 7; };
-  look.width = 300;
-  look.height = 200;
+  gui::scene::Appearance appearance;
+  appearance.text_width = [](std::string_view text) { return static_cast<int>(text.size()) * 7; };
+  appearance.width = 300;
+  appearance.height = 200;
   gui::scene::View view(timeline.recording(), gui::scene::Axis::kTime);
   const std::size_t storages = session.data->storages.size();
   for (int frame = 0; frame < kFrames; ++frame) {
     if (stacks) timeline.stack_by(analyzer::kGroupNames[random.below(std::size(analyzer::kGroupNames))].by);
     view.zoom(random.chance(50) ? 3 : 0.5, 0.5);
-    raster.begin(look.width, look.height, look.theme->background);
-    painter.draw(timeline.document(), view, look, raster);
+    raster.begin(appearance.width, appearance.height, appearance.theme->background);
+    painter.draw(timeline.document(), view, appearance, raster);
     static_cast<void>(timeline.find("a"));
     if (storages == 0) continue;
     const auto storage = std::next(session.data->storages.begin(), static_cast<std::ptrdiff_t>(random.below(storages)));
@@ -50,8 +50,8 @@ void use_beside_window(const Session& session, const Session& before, Random& ra
   std::vector<std::pair<BlockId, std::uint64_t>> addresses;
   for (const analyzer::Block& block : session.data->blocks)
     addresses.emplace_back(block.id, random.bits() >> random.below(64));
-  const auto read = [&](const gui::load::TakeAddress& take) -> Status {
-    for (const auto& [block, address] : addresses) take(block, address);
+  const auto read = [&](const gui::load::ReceiveAddress& receive) -> Status {
+    for (const auto& [block, address] : addresses) receive(block, address);
     return {};
   };
   for (const auto& timeline : session.devices) {

@@ -43,13 +43,13 @@ bool is_one_line(const Error& error) { return !error.message.empty() && error.me
 bool draw_overview(const std::string& path) {
   const auto overview = gui::load::read_overview(path, 500);
   if (!overview.ok()) return is_one_line(overview.error());
-  gui::scene::Look look;
-  look.text_width = [](std::string_view text) { return static_cast<int>(text.size()) * 7; };
-  look.width = 300;
-  look.height = 200;
+  gui::scene::Appearance appearance;
+  appearance.text_width = [](std::string_view text) { return static_cast<int>(text.size()) * 7; };
+  appearance.width = 300;
+  appearance.height = 200;
   gui::scene::Raster raster;
-  raster.begin(look.width, look.height, look.theme->background);
-  gui::scene::draw_overview(*overview, look, "reading the rest", raster);
+  raster.begin(appearance.width, appearance.height, appearance.theme->background);
+  gui::scene::draw_overview(*overview, appearance, "reading the rest", raster);
   return true;
 }
 
@@ -59,27 +59,27 @@ void draw_timelines(const Session& session, fuzz::Random& random) {
   gui::scene::Raster raster;
   for (const auto& timeline : session.devices) {
     gui::scene::View view(timeline->recording(), gui::scene::Axis::kTime);
-    gui::scene::Look look;
-    look.text_width = [](std::string_view text) { return static_cast<int>(text.size()) * 7; };
+    gui::scene::Appearance appearance;
+    appearance.text_width = [](std::string_view text) { return static_cast<int>(text.size()) * 7; };
     std::vector<gui::scene::LifetimeId> selected(timeline->recording().lifetimes().size());
     std::iota(selected.begin(), selected.end(), 0U);
-    look.holds = gui::load::hold_arrows(*timeline, session.holds, selected);
+    appearance.holds = gui::load::hold_arrows(*timeline, session.holds, selected);
     for (int step = 0; step < 6; ++step) {
-      look.width = 1 + static_cast<int>(random.below(900));
-      look.height = 1 + static_cast<int>(random.below(700));
-      look.scroll = static_cast<int>(random.below(300));
+      appearance.width = 1 + static_cast<int>(random.below(900));
+      appearance.height = 1 + static_cast<int>(random.below(700));
+      appearance.scroll = static_cast<int>(random.below(300));
       view.zoom(random.chance(50) ? 5 : 0.5, 0.01 * static_cast<double>(random.below(100)));
       if (random.chance(30)) view.pan(0.5);
       if (random.chance(30)) view.set_axis(timeline->recording(), gui::scene::Axis::kEvents);
       if (random.chance(30)) {
         timeline->stack_by(analyzer::kGroupNames[random.below(std::size(analyzer::kGroupNames))].by);
       }
-      raster.begin(look.width, look.height, look.theme->background);
-      painter.draw(timeline->document(), view, look, raster);
-      static_cast<void>(painter.hit(timeline->document(), look.width / 2, look.height / 2));
+      raster.begin(appearance.width, appearance.height, appearance.theme->background);
+      painter.draw(timeline->document(), view, appearance, raster);
+      static_cast<void>(painter.hit(timeline->document(), appearance.width / 2, appearance.height / 2));
     }
-    const auto by_address = timeline->by_address([&](const gui::load::TakeAddress& take) -> Status {
-      for (const analyzer::Block& block : session.data->blocks) take(block.id, random.bits() >> random.below(64));
+    const auto by_address = timeline->by_address([&](const gui::load::ReceiveAddress& receive) -> Status {
+      for (const analyzer::Block& block : session.data->blocks) receive(block.id, random.bits() >> random.below(64));
       return {};
     });
     timeline->add_lanes(**by_address);
@@ -89,13 +89,14 @@ void draw_timelines(const Session& session, fuzz::Random& random) {
     const auto stretches =
         gui::scene::stretches_at(timeline->recording(), places.addresses, places.stretches,
                                  static_cast<gui::scene::Unit>(random.below(timeline->recording().units())));
-    raster.begin(look.width, look.height, look.theme->background);
-    painter.draw(timeline->document(), view, look, raster);
-    const auto map = gui::scene::draw_address_map(timeline->recording(), places.addresses, stretches, look, raster);
-    static_cast<void>(gui::scene::hit(map, look.width / 2, look.height / 2));
+    raster.begin(appearance.width, appearance.height, appearance.theme->background);
+    painter.draw(timeline->document(), view, appearance, raster);
+    const auto map =
+        gui::scene::draw_address_map(timeline->recording(), places.addresses, stretches, appearance, raster);
+    static_cast<void>(gui::scene::hit(map, appearance.width / 2, appearance.height / 2));
     for (const analyzer::Finding& finding : session.analysis.findings) {
       timeline->show(timeline->without({finding.number}));
-      painter.draw(timeline->document(), view, look, raster);
+      painter.draw(timeline->document(), view, appearance, raster);
     }
   }
 }
@@ -104,12 +105,12 @@ void draw_timelines(const Session& session, fuzz::Random& random) {
 /// False: refused with something else than one line.
 bool draw_panels(const std::vector<std::string>& paths, const std::vector<std::shared_ptr<Session>>& sessions,
                  fuzz::Random& random) {
-  gui::scene::Look look;
-  look.text_width = [](std::string_view text) { return static_cast<int>(text.size()) * 7; };
-  look.width = 1 + static_cast<int>(random.below(900));
-  look.height = 1 + static_cast<int>(random.below(300));
+  gui::scene::Appearance appearance;
+  appearance.text_width = [](std::string_view text) { return static_cast<int>(text.size()) * 7; };
+  appearance.width = 1 + static_cast<int>(random.below(900));
+  appearance.height = 1 + static_cast<int>(random.below(300));
   gui::scene::Raster raster;
-  raster.begin(look.width, look.height, look.theme->background);
+  raster.begin(appearance.width, appearance.height, appearance.theme->background);
   const Session& session = *sessions.front();
   const gui::scene::Recording& recording = session.devices.front()->recording();
   std::size_t stories = 0;
@@ -121,14 +122,14 @@ bool draw_panels(const std::vector<std::string>& paths, const std::vector<std::s
     if (!storage.ok() || !holders.ok()) continue;
     const auto story =
         gui::load::story_of(*storage, *holders, recording.begin_ns(), recording.end_ns() - recording.begin_ns());
-    gui::scene::draw_story_chart(story.chart, look, story.chart.length / 2, raster);
-    gui::scene::draw_holder_tree(gui::load::holder_tree(*holders, 60), look, &raster);
+    gui::scene::draw_story_chart(story.chart, appearance, story.chart.length / 2, raster);
+    gui::scene::draw_holder_tree(gui::load::holder_tree(*holders, 60), appearance, &raster);
   }
   const auto comparison = gui::load::compare(session, *sessions.back());
-  gui::scene::draw_strips(comparison->strips, look, 0.5, 1, raster);
+  gui::scene::draw_strips(comparison->strips, appearance, 0.5, 1, raster);
   const auto ranks = gui::load::read_ranks(paths, {});
   if (!ranks.ok()) return is_one_line(ranks.error());
-  gui::scene::draw_strips((*ranks)->strips, look, (*ranks)->axis_of(0, recording.end_ns()), 0, raster);
+  gui::scene::draw_strips((*ranks)->strips, appearance, (*ranks)->axis_of(0, recording.end_ns()), 0, raster);
   const auto answer = gui::load::run_query(paths.front(), "SELECT * FROM allocated", 100, {});
   return answer.ok() || is_one_line(answer.error());
 }

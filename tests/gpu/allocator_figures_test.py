@@ -64,7 +64,7 @@ def test_the_program_of_two_streams_is_what_it_says(tmp_path):
     assert by_stream[1] >= STEPS * 20
 
 
-def test_an_allocator_that_tells_nothing_is_named(tmp_path):
+def test_an_allocator_that_reports_nothing_is_named(tmp_path):
     run(tmp_path / "run", "resnet", "lifetimes", "backend:cudaMallocAsync")
     (trace,) = recorded.traces(tmp_path / "run")
     assert recorded.query(trace, "SELECT count(*) FROM block WHERE gpu = 0") == [(0,)]

@@ -21,7 +21,7 @@ STARTS = pytest.mark.parametrize("start", [("run", "--standby", "--"), ()], ids=
 
 
 class Training:
-    """The program, for as long as it is wanted."""
+    """A program that runs until it is asked to end."""
 
     def __init__(self, folder, *start: str) -> None:
         folder.mkdir()
@@ -34,13 +34,13 @@ class Training:
         return int((self.folder / "steps").read_text()) if (self.folder / "steps").exists() else 0
 
     def make(self, steps: int) -> None:
-        """Returns when so many more have been made."""
+        """Returns when the program has made so many more steps."""
         wanted = self.steps() + steps
         until(lambda: self.steps() >= wanted or self.process.poll() is not None)
         assert self.process.poll() is None
 
     def attach(self, trace, *flags: object) -> str:
-        """What it said."""
+        """Attaches, leaves again, and returns the messages of the tool."""
         result = recorded.tool("attach", self.pid, "-q", "-o", trace, *flags)
         assert result.returncode == 0, result.stderr
         assert hooks_in(self.pid) == []
@@ -68,7 +68,7 @@ def training(folder, *start: str):
 
 
 def plain(folder, *arguments: object) -> dict:
-    """Of a run that nobody attaches to."""
+    """The results of a run that nobody attaches to."""
     folder.mkdir()
     done = recorded.python(PROGRAM, folder, *arguments, env=ENVIRONMENT)
     assert done.returncode == 0, done.stderr

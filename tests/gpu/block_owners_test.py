@@ -13,8 +13,8 @@ STEPS = 3
 OWNERS = {"cuBLAS workspace", "cuBLASLt workspace"}
 
 
-def kinds(folder, moment: str) -> dict[str, int]:
-    shown = recorded.tool("show", "live", folder, "--at", moment, "--by", "kind", "--json")
+def kinds(folder, point: str) -> dict[str, int]:
+    shown = recorded.tool("show", "live", folder, "--at", point, "--by", "kind", "--json")
     assert shown.returncode == 0, shown.stderr
     (trace,) = json.loads(shown.stdout)["traces"]
     return {group["name"]: group["bytes"] for group in trace["by_kind"]}

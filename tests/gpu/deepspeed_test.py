@@ -1,4 +1,4 @@
-"""Real DeepSpeed on two GPUs. ZeRO-3 with DeepCompile: the defect of 0.19.1, its fix in 0.19.2, the peak foretold, frames
+"""Real DeepSpeed on two GPUs. ZeRO-3 with DeepCompile: the defect of 0.19.1, its fix in 0.19.2, the peak predicted, frames
 that the compiler skips. ZeRO-3 by module hooks.
 
 DCMT_DEEPSPEED_WHEELS names a folder with the wheels (samples/deepspeed/README.md); DCMT_DEEPSPEED_INSTALLED, if set, one
@@ -153,12 +153,12 @@ def test_what_was_found_is_found_again_in_a_replay_on_the_cpu(runs, variant):
     assert sorted(number for replay in replays for number in replay["findings"]) == found
 
 
-def test_the_peak_without_them_is_foretold(runs):
+def test_the_peak_without_them_is_predicted(runs):
     for rank in (0, 1):
-        foretold = runs["0.19.2-unresized"].report(rank)["peak"]["predicted_bytes"]
+        predicted = runs["0.19.2-unresized"].report(rank)["peak"]["predicted_bytes"]
         measured = runs["0.19.2"].report(rank)["peak"]["bytes"]
-        assert foretold < runs["0.19.2-unresized"].report(rank)["peak"]["bytes"]
-        assert measured == pytest.approx(foretold, rel=0.001)
+        assert predicted < runs["0.19.2-unresized"].report(rank)["peak"]["bytes"]
+        assert measured == pytest.approx(predicted, rel=0.001)
 
 
 def test_peaks_are_torchs_own(runs):

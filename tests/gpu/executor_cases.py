@@ -2,7 +2,7 @@
 
     torchrun --nproc-per-node 2 executor_cases.py [--symmetric] NAME...        # PYTHONPATH=tests
 
-Every case takes a rank. Consumers are kept waiting by kernels that sleep, so that what is not ordered goes wrong. That
+A case is a function of a rank. Consumers are kept waiting by kernels that sleep, so that what is not ordered goes wrong. That
 they still wait when the order matters is a premise that is checked. What is used for the first time (a kernel, a stream,
 a pool of the allocator, a connection) may make the host wait for the device: such a case runs once before it counts.
 """

@@ -27,7 +27,7 @@ def environment(**more: str) -> dict[str, str]:
 
 
 def processes(count: int, *command: object, seconds: int = 240) -> str:
-    """What they printed. All that is left of them after `seconds` is ended."""
+    """The output of the processes. Those that are left after `seconds` are ended."""
     torchrun = ("-m", "torch.distributed.run", "--standalone", "--nproc-per-node", str(count))
     process = subprocess.Popen(
         [sys.executable, *torchrun, *map(str, command)],

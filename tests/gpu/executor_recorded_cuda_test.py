@@ -59,7 +59,7 @@ def test_with_the_defect_exactly_the_residual_releases_are_listed_with_their_byt
 
 @details
 @pytest.mark.parametrize("kept", [(), KEPT], ids=["alone", "kept"])
-def test_without_the_defect_nothing_is_listed_and_all_was_looked_at(tmp_path, kept, detail):
+def test_without_the_defect_nothing_is_listed_and_all_was_inspected(tmp_path, kept, detail):
     assert train(tmp_path, *OPTIONS, *kept, detail=detail)["events"] == []
     assert residual_in_trace(trace_in(tmp_path)) == [] and findings(tmp_path) == []
     assert verdicts(tmp_path) == {"freed": PARAMETERS * PASSES * RANKS}

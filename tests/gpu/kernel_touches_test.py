@@ -25,9 +25,10 @@ def readers(release) -> list[tuple[bool, str]]:
 
 
 def launches_after_the_release(releases, detail: str = "lifetimes") -> list[dict]:
-    """Of all steps but the first: the first release that leaves something is what makes the tool look at launches."""
+    """The launches after the releases of all steps but the first. The tool observes
+    launches after the first release that leaves bytes."""
     first, *others = [release["launches"] for release in releases]
-    assert first["all_the_time"] == (detail == "full"), "in full it looks from the first gather on"
+    assert first["all_the_time"] == (detail == "full"), "in full it observes from the first gather on"
     assert all(launches["all_the_time"] for launches in others)
     return others
 
@@ -110,7 +111,7 @@ def test_torchs_profiler_sees_what_it_sees_without_the_tool(profiled, tmp_path):
     assert "late_read" in expected["profiled"]
     printed, releases = run(tmp_path / "run", *options)
     assert printed == expected
-    # It came first, or it took our place; it never gives it back.
+    # It subscribed first, or instead of the tool; it never unsubscribes.
     assert [bool(readers(release)) for release in releases] == [step < profiled for step in range(STEPS)]
     (trace,) = recorded.traces(tmp_path / "run")
     ((text,),) = recorded.query(

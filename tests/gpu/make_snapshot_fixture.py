@@ -94,7 +94,7 @@ def record(folder: pathlib.Path, case: str) -> None:
         torch.ones(7, device="cuda")
         yield
         torch.cuda.synchronize()
-        torch.ones(7, device="cuda")  # the allocator looks at what waits when it is asked for something
+        torch.ones(7, device="cuda")  # at each allocation, the allocator checks which blocks wait
         yield
         torch.cuda.empty_cache()
         yield

@@ -105,7 +105,7 @@ def test_the_fix_has_none(case, tmp_path):
 
 
 @pytest.mark.parametrize("case", ["waits", "pools"])
-def test_detail_lifetimes_does_not_know_and_says_nothing(case, tmp_path):
+def test_detail_lifetimes_does_not_record_it_and_says_nothing(case, tmp_path):
     _, report = run(tmp_path / "run", case, detail="lifetimes")
     assert report["findings"] == []
     assert report["peak"]["active_bytes"] is None

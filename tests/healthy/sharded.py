@@ -13,7 +13,7 @@ PLANTED_RELEASE = 5
 
 
 class Weights:
-    """One program's parameters. `graph` tells its findings from those of others."""
+    """One program's parameters. `graph` distinguishes its findings from those of others."""
 
     def __init__(self, graph: int, plant: bool) -> None:
         self.graph, self.plant = graph, plant

@@ -55,7 +55,7 @@ def waits(fixed: bool) -> dict:
     counted = counts()
     torch.cuda.synchronize()
     times["before_done"] = time.monotonic_ns()
-    last = torch.empty(1, device="cuda")  # at every allocation the allocator looks whether streams are through
+    last = torch.empty(1, device="cuda")  # at every allocation the allocator checks whether streams have finished
     times["after_done"] = time.monotonic_ns()
     del used, following, last
     return {"counts": counted, "times": times}

@@ -12,14 +12,14 @@ def main() -> None:
     torch.set_num_threads(1)
     model = torch.nn.Sequential(torch.nn.Linear(128, 256), torch.nn.Tanh(), torch.nn.Linear(256, 128))
     optimizer = torch.optim.AdamW(model.parameters())
-    told = False
+    printed = False
     while True:
         optimizer.zero_grad()
         model(torch.randn(512, 128)).square().mean().backward()
         optimizer.step()
-        if not told:
+        if not printed:
             print(os.getpid(), flush=True)
-            told = True
+            printed = True
 
 
 if __name__ == "__main__":

@@ -1,5 +1,5 @@
-"""Takes memory in places that an operator's name alone does not tell apart: inside a hook that an operator calls, by one
-helper called from two functions, in a backward of Python's. With --gather, something is gathered first. --sizes prints
+"""Allocates memory in places that an operator's name alone does not distinguish: inside a hook that an operator calls, by
+one helper called from two functions, in a backward of Python's. With --gather, something is gathered first. --sizes prints
 the storages' bytes in that order, and the one of a plain operator."""
 
 from __future__ import annotations

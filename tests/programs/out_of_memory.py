@@ -1,6 +1,6 @@
 """Releases a gathered parameter that a local still holds, then asks for more memory than there is.
 
-With --catch the program catches the error, drops the local, and goes on; it prints one JSON line. On a GPU it may take
+With --catch the program catches the error, drops the local, and goes on; it prints one JSON line. On a GPU it may use
 a small fraction of the device, so that memory runs out soon; on the CPU it asks for more than any machine has.
 """
 
@@ -19,7 +19,7 @@ import dc_memtrace  # noqa: E402
 
 MIB = 1024 * 1024
 HELD = 512 * MIB  # bytes of the gathered parameter on a GPU
-LIMIT = 1024 * MIB  # bytes that the program may take of a GPU
+LIMIT = 1024 * MIB  # bytes of a GPU that the program may use
 PIECE = 64 * MIB
 IMPOSSIBLE = 1 << 47
 

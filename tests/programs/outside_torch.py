@@ -115,7 +115,7 @@ def main() -> None:
         loss.backward()
         optimizer.step()
         optimizer.zero_grad()
-        time.sleep(options.pause)  # a step takes a while, as a rule
+        time.sleep(options.pause)  # a step lasts a while, as a rule
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 """Runs random plans of gathers, uses and releases with unrelated allocations between them; plan N is step N.
 
 Prints one JSON line per plan: `peak` is the most bytes that plan had allocated at once, above what was allocated when
-it began, and `held` the bytes that its releases left behind. Both come from a simulation that knows nothing of torch
+it began, and `held` the bytes that its releases left behind. Both come from a simulation that does not use torch
 (tests/random_plan_test.py compares it with torch's profiler). With --fixed the same plans run with releases that free.
 """
 
@@ -169,7 +169,7 @@ class Runner:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--plans", type=int, default=50)
-    parser.add_argument("--seed", type=int, default=0, help="of the first plan; each next plan takes the next one")
+    parser.add_argument("--seed", type=int, default=0, help="of the first plan; each next plan has the next one")
     parser.add_argument("--fixed", action="store_true", help="final releases free the storage")
     arguments = parser.parse_args()
 

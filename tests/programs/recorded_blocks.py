@@ -1,4 +1,4 @@
-"""A program that records blocks of its own: recorded_blocks.py FOLDER BLOCKS. Prints what it knows of them as JSON."""
+"""A program that records blocks of its own: recorded_blocks.py FOLDER BLOCKS. Prints their facts as JSON."""
 
 import gc
 import json
@@ -40,7 +40,7 @@ with dc_memtrace.record(folder / "whole", detail="full") as whole:
         del before
         torch.ones(100_000)
     dc_memtrace.step()
-    # What the recorder counts comes to be known, some time after it has read what there was before.
+    # The recorder's counts are valid some time after it has read what there was before.
     until = time.monotonic() + 60
     while dc_memtrace.peak().get("cpu/allocated_bytes") != 800_000 and time.monotonic() < until:
         time.sleep(0.005)

@@ -1,6 +1,6 @@
 """Gather, wait and release of sharded weights, as operators written in Python: the library `zero3_sample`.
 
-dc-memtrace does not know them; `sample_operators.toml` tells it. Both ranks are simulated in this process: a weight of
+dc-memtrace has no built-in entry for them; `sample_operators.toml` describes them. Both ranks are simulated in this process: a weight of
 N elements is cut into W equal shards, the last one padded, and a gather copies all of them into one allocation. The
 registry maps (graph, key) to that allocation, which is what a release can reach; the operators hand out a view of it,
 which is what everybody else holds.

@@ -1,5 +1,5 @@
-"""Takes small blocks of a device in a known pattern, and prints how many bytes are alive at each mark, and the most that
-ever were between the marks `begin` and `end`, by its own count. Between marks the most is reached twice by a small block
+"""Allocates small blocks of a device in a known pattern, and prints how many bytes are alive at each mark, and the most
+that ever were between the marks `begin` and `end`, by its own count. Between marks the most is reached twice by a small block
 alone: before a large one ends, and with many that are gone at the next mark. With --gather a small parameter is gathered
 and ends without a release."""
 
@@ -24,7 +24,7 @@ def block_of(size: int) -> int:
     return size if device == "cpu" else (size + 511) // 512 * 512
 
 
-def take(size: int) -> torch.Tensor:
+def allocate(size: int) -> torch.Tensor:
     global alive, peak
     alive += block_of(size)
     peak = max(peak, alive)
@@ -32,7 +32,7 @@ def take(size: int) -> torch.Tensor:
 
 
 def give(*tensors: torch.Tensor) -> None:
-    """The caller has no name for them any more when this returns."""
+    """Counts the tensors as freed. The caller must keep no name of them."""
     global alive
     alive -= sum(block_of(tensor.numel()) for tensor in tensors)
 
@@ -44,16 +44,16 @@ def mark(name: str) -> None:
 
 def count() -> None:
     mark("begin")
-    kept = [take(SMALL) for _ in range(300)]
+    kept = [allocate(SMALL) for _ in range(300)]
     mark("300 small")
-    large = take(LARGE)
-    more = [take(SMALL) for _ in range(100)]
+    large = allocate(LARGE)
+    more = [allocate(SMALL) for _ in range(100)]
     give(*more)
     del more
     mark("the most are gone")
     give(large)
     del large
-    many = [take(48_000) for _ in range(400)]
+    many = [allocate(48_000) for _ in range(400)]
     give(*many)
     del many
     mark("as before")
@@ -89,7 +89,7 @@ def main() -> None:
     threading.Thread(target=lambda: None).start()
     on_threads()
     if arguments.gather:
-        weight = take(SMALL)
+        weight = allocate(SMALL)
         dc_memtrace.gather(7, weight)
         mark("gathered")
         give(weight)

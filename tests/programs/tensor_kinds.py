@@ -2,7 +2,7 @@
 
 Usage: tensor_kinds.py LIVE_OBJECTS_LIBRARY LATE_EXTENSION FOLDER CASE... (or "all").
 For each case there are the marks CASE:begin, CASE:held (it made things and holds some) and CASE:end (they are let go),
-at each a list FOLDER/CASE:MOMENT from live_objects.h, and a printed JSON line: what Python itself says of the tensors
+at each a list FOLDER/CASE:POINT from live_objects.h, and a printed JSON line: what Python itself says of the tensors
 held, and what torch's profiler counted from begin to end.
 """
 
@@ -373,7 +373,7 @@ def table(library: ctypes.CDLL, symbol: str) -> ctypes.c_void_p:
     return ctypes.c_void_p(ctypes.addressof(ctypes.c_char.in_dll(library, symbol)) + 16)
 
 
-def know_classes() -> None:
+def set_classes() -> None:
     folder = pathlib.Path(torch.__file__).parent / "lib"
     c10, cpu = (ctypes.CDLL(folder / name) for name in ("libc10.so", "libtorch_cpu.so"))
     LIVE_OBJECTS.live_objects_storage_class(table(c10, "_ZTVN3c1011StorageImplE"))
@@ -391,24 +391,24 @@ def know_classes() -> None:
         LIVE_OBJECTS.live_objects_tensor_class(table(cpu, f"_ZTV{name}"))
 
 
-def tell(folder: pathlib.Path, name: str, moment: str) -> None:
+def write_point(folder: pathlib.Path, name: str, point: str) -> None:
     gc.collect()
-    dc_memtrace.mark(f"{name}:{moment}")
-    if LIVE_OBJECTS.live_objects_write(str(folder / f"{name}:{moment}").encode()) < 0:
+    dc_memtrace.mark(f"{name}:{point}")
+    if LIVE_OBJECTS.live_objects_write(str(folder / f"{name}:{point}").encode()) < 0:
         raise OSError("the list could not be written")
 
 
 def run(folder: pathlib.Path, name: str) -> None:
     report = {"case": name}
-    tell(folder, name, "begin")
+    write_point(folder, name, "begin")
     with memory_counts(True) as counts:
         held = CASES[name]()
         report["facts"] = facts(held)
-        tell(folder, name, "held")
+        write_point(folder, name, "held")
         ended = [value._cdata for value in held if isinstance(value, torch.Tensor)]
         held.clear()
         gc.collect()
-    tell(folder, name, "end")
+    write_point(folder, name, "end")
     print(json.dumps(report | {"memory": counts, "ended": ended}), flush=True)
 
 
@@ -416,7 +416,7 @@ if __name__ == "__main__":
     torch.manual_seed(0)
     LIVE_OBJECTS = ctypes.CDLL(sys.argv[1])
     LATE_EXTENSION = sys.argv[2]
-    know_classes()
+    set_classes()
     asked = list(CASES) if sys.argv[4:] == ["all"] else sys.argv[4:]
     for asked_case in asked:
         run(pathlib.Path(sys.argv[3]), asked_case)

@@ -1,7 +1,7 @@
 """A gathered weight that backward needs is released between forward and backward; with --late, after backward.
 
 Released early, the storage is empty when the layer norm's backward reads it: torch raises, the program says so in its
-JSON line and goes on with the next step. (Not every kernel looks: an elementwise one would crash.) With --linear, the
+JSON line and goes on with the next step. (Not every kernel checks: an elementwise one would crash.) With --linear, the
 weight is a linear layer's, whose backward stops before any read: at a view of the empty storage.
 """
 

@@ -20,7 +20,7 @@ TEST(OomFigures, WhatTheDeviceHasIsNotMissing) {
   EXPECT_EQ((OomFigures{.requested = 70 * kMiB, .free = 0}).missing(), 70 * kMiB);
 }
 
-TEST(OomFigures, FreeBytesOfTheDeviceTellOfALimitOnlyIfASegmentFits) {
+TEST(OomFigures, FreeBytesOfTheDeviceShowALimitOnlyIfASegmentFits) {
   const OomFigures too_few{.requested = 2 * kMiB, .free = 22 * kMiB - 1};
   EXPECT_FALSE(too_few.is_limited());
   EXPECT_EQ(too_few.missing(), 0) << "a whole segment was asked for, the request alone would fit";

@@ -16,7 +16,7 @@ namespace {
 constexpr std::uintptr_t kPage = 4096;
 
 struct Range {
-  std::atomic<bool> taken{false};
+  std::atomic<bool> in_use{false};
   std::atomic<std::uintptr_t> begin{0};  ///< 0: none yet
   std::atomic<std::size_t> bytes{0};
   std::atomic<std::size_t> intact{0};
@@ -78,7 +78,7 @@ GuardedMapping::~GuardedMapping() { unmap(); }
 GuardedMapping GuardedMapping::map(int fd, std::size_t bytes, Sharing sharing) {
   GuardedMapping mapping;
   std::size_t slot = 0;
-  while (slot < kMost && g_ranges[slot].taken.exchange(true)) ++slot;
+  while (slot < kMost && g_ranges[slot].in_use.exchange(true)) ++slot;
   if (slot == kMost) {
     errno = EMFILE;
     return mapping;
@@ -87,7 +87,7 @@ GuardedMapping GuardedMapping::map(int fd, std::size_t bytes, Sharing sharing) {
   void* base =
       mmap(nullptr, bytes, PROT_READ | PROT_WRITE, sharing == Sharing::kShared ? MAP_SHARED : MAP_PRIVATE, fd, 0);
   if (base == MAP_FAILED) {
-    range.taken.store(false);
+    range.in_use.store(false);
     return mapping;
   }
   install_handler();
@@ -108,7 +108,7 @@ void GuardedMapping::unmap() {
   Range& range = g_ranges[slot_];
   range.begin.store(0, std::memory_order_release);
   munmap(base_, range.bytes.load(std::memory_order_relaxed));
-  range.taken.store(false);
+  range.in_use.store(false);
   base_ = nullptr;
 }
 

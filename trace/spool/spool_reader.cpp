@@ -164,7 +164,9 @@ void SpoolReader::publish_cpu_memory(std::uint64_t allocated, std::uint64_t peak
 }
 
 std::uint32_t SpoolReader::forked_children() const { return header().forked_children.load(std::memory_order_relaxed); }
-std::uint64_t SpoolReader::last_taken_sequence() const { return header().next_seq.load(std::memory_order_relaxed) - 1; }
+std::uint64_t SpoolReader::last_assigned_sequence() const {
+  return header().next_seq.load(std::memory_order_relaxed) - 1;
+}
 
 ChunkDescriptor& SpoolReader::descriptor(std::uint32_t index) const {
   return reinterpret_cast<ChunkDescriptor*>(mapping_.base() + kHeaderBytes)[index];
@@ -178,13 +180,13 @@ double SpoolReader::used() const {
   return chunk_count_ != 0 ? static_cast<double>(busy) / chunk_count_ : 0.0;
 }
 
-std::size_t SpoolReader::take() {
+std::size_t SpoolReader::read() {
   std::size_t records = 0;
   for (std::uint32_t i = 0; i < chunk_count_; ++i) {
     // A free chunk has no records, unless the state itself is damaged.
     const bool free =
         descriptor(i).state.load(std::memory_order_acquire) == static_cast<std::uint32_t>(ChunkState::kFree);
-    if (!free || purpose_ == Purpose::kInspect) records += take_chunk(i);
+    if (!free || purpose_ == Purpose::kInspect) records += read_chunk(i);
   }
   note_cut();
   return records;
@@ -203,11 +205,11 @@ void SpoolReader::note_cut() {
   }
 }
 
-std::size_t SpoolReader::take_chunk(std::uint32_t index) {
+std::size_t SpoolReader::read_chunk(std::uint32_t index) {
   Chunk& chunk = chunks_[index];
   const std::uint32_t committed = descriptor(index).committed.load(std::memory_order_acquire);
   if (committed > kChunkBytes || committed % 8 != 0) note_damage(index);
-  if (committed <= chunk.taken || committed > kChunkBytes || committed % 8 != 0) return 0;
+  if (committed <= chunk.copied || committed > kChunkBytes || committed % 8 != 0) return 0;
   std::uint32_t thread = descriptor(index).thread;
   if (thread > kMostThreads) {
     note_damage(index);
@@ -216,11 +218,11 @@ std::size_t SpoolReader::take_chunk(std::uint32_t index) {
 
   Batch batch;
   batch.chunk = index;
-  batch.words.resize((committed - chunk.taken) / 8);
+  batch.words.resize((committed - chunk.copied) / 8);
   const std::size_t offset = chunks_offset(declared_count_) + std::size_t{index} * kChunkBytes;
-  std::memcpy(batch.words.data(), mapping_.base() + offset + chunk.taken, committed - chunk.taken);
+  std::memcpy(batch.words.data(), mapping_.base() + offset + chunk.copied, committed - chunk.copied);
   if (mapping_.intact_bytes() < offset + committed) return 0;  // note_cut() counts it
-  chunk.taken = committed;
+  chunk.copied = committed;
 
   // Keep only records that parse: their lengths add up and their sequences rise.
   std::size_t records = 0;
@@ -296,7 +298,7 @@ std::uint64_t SpoolReader::waiting() const {
 std::uint64_t SpoolReader::missing_at_end() const {
   constexpr std::uint64_t kMostOfAChunk = 3 * kChunkBytes / sizeof(wire::RecordHeader);  // a record has three sequences
                                                                                          // at most
-  const std::uint64_t last = last_taken_sequence();
+  const std::uint64_t last = last_assigned_sequence();
   if (last < next_sequence_ || last - next_sequence_ >= damaged_ * kMostOfAChunk) return 0;
   return last - next_sequence_ + 1;
 }
@@ -312,10 +314,10 @@ void SpoolReader::give_back() {
     ChunkDescriptor& shared = descriptor(i);
     if (chunk.batches != 0 ||
         shared.state.load(std::memory_order_acquire) != static_cast<std::uint32_t>(ChunkState::kFull) ||
-        shared.committed.load(std::memory_order_acquire) != chunk.taken) {
+        shared.committed.load(std::memory_order_acquire) != chunk.copied) {
       continue;
     }
-    chunk.taken = 0;
+    chunk.copied = 0;
     shared.committed.store(0, std::memory_order_relaxed);
     shared.state.store(static_cast<std::uint32_t>(ChunkState::kFree), std::memory_order_release);
     freed = true;

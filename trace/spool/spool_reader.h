@@ -90,7 +90,7 @@ class SpoolReader {
   void publish_cpu_memory(std::uint64_t allocated, std::uint64_t peak, std::uint64_t highest, bool complete,
                           std::uint64_t answered);
   /// Sequences that the agent has assigned so far.
-  [[nodiscard]] std::uint64_t last_taken_sequence() const;
+  [[nodiscard]] std::uint64_t last_assigned_sequence() const;
   /// Threads with state in this reader: their records wait for next(), or next() returned the last ones after the
   /// latest give_back().
   [[nodiscard]] std::size_t threads() const { return threads_.size(); }
@@ -107,9 +107,9 @@ class SpoolReader {
   void skip_to(std::uint64_t seq) { next_sequence_ = seq + 1; }
 
   /// Copies the records published since the last call. Returns their number.
-  std::size_t take();
+  std::size_t read();
 
-  /// The next record in sequence; header is nullptr if take() has not copied it yet.
+  /// The next record in sequence; header is nullptr if read() has not copied it yet.
   SequencedRecord next();
 
   /// After next() returned nothing: the lowest sequence that was copied and waits behind a gap; 0 if there is none. The
@@ -125,11 +125,11 @@ class SpoolReader {
  private:
   /// A chunk: how many bytes were copied, and how many batches next() has not finished.
   struct Chunk {
-    std::uint32_t taken = 0;    ///< bytes
+    std::uint32_t copied = 0;   ///< bytes
     std::uint32_t batches = 0;  ///< copied, and not completely returned by next()
     bool damaged = false;
   };
-  /// Records copied from a chunk by one take(): ascending sequences of one thread.
+  /// Records copied from a chunk by one read(): ascending sequences of one thread.
   struct Batch {
     std::vector<std::uint64_t> words;
     std::size_t position = 0;
@@ -142,7 +142,7 @@ class SpoolReader {
   static Expected<SpoolReader> open_descriptor(const std::string& path, int fd, Purpose purpose);
   void note_damage(std::uint32_t chunk);
   void note_cut();
-  std::size_t take_chunk(std::uint32_t index);
+  std::size_t read_chunk(std::uint32_t index);
   void drop_front(std::deque<Batch>& queue);
   ChunkDescriptor& descriptor(std::uint32_t index) const;
   Header& header() const { return *reinterpret_cast<Header*>(mapping_.base()); }

@@ -71,7 +71,7 @@ class SpoolReaderTest : public testing::Test {
 
   static std::vector<std::uint64_t> drain(SpoolReader& reader) {
     std::vector<std::uint64_t> seqs;
-    reader.take();
+    reader.read();
     for (SequencedRecord r = reader.next(); r.header != nullptr; r = reader.next()) seqs.push_back(r.header->seq);
     return seqs;
   }
@@ -95,7 +95,7 @@ TEST_F(SpoolReaderTest, OfThreadsThatHaveEndedNothingIsKept) {
   Expected<SpoolReader> reader = SpoolReader::open(write());
   ASSERT_TRUE(reader.ok());
   EXPECT_EQ(reader->threads(), 0u);
-  reader->take();
+  reader->read();
   EXPECT_EQ(reader->threads(), 1u);
   while (reader->next().header != nullptr) {
   }
@@ -118,7 +118,7 @@ TEST_F(SpoolReaderTest, ARecordThatStandsForThreeLeavesNoGap) {
   EXPECT_EQ(reader->waiting(), 0u);
 }
 
-TEST_F(SpoolReaderTest, WaitsAtAGapAndSkipsItOnlyWhenTold) {
+TEST_F(SpoolReaderTest, WaitsAtAGapAndSkipsItOnlyWhenAsked) {
   add(0, 0, 1);
   add(0, 0, 4);
   add(1, 1, 5);
@@ -161,7 +161,7 @@ TEST_F(SpoolReaderTest, GivesBackOnlyFullChunksThatWereHandedOut) {
   add(1, 0, 2);
   Expected<SpoolReader> reader = SpoolReader::open(write());
   ASSERT_TRUE(reader.ok());
-  reader->take();
+  reader->read();
   reader->give_back();
   EXPECT_DOUBLE_EQ(reader->used(), 0.5) << "nothing was handed out yet";
   drain(*reader);

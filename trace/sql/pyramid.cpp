@@ -35,7 +35,7 @@ class Levels {
     // The first level with a single row is the top. Levels begun above it contain only a copy of that row; they are not
     // written.
     for (std::size_t level = 0;; ++level) {
-      if (levels_[level].taken != 0) DCMT_RETURN_IF_ERROR(close(level));
+      if (levels_[level].merged != 0) DCMT_RETURN_IF_ERROR(close(level));
       if (levels_[level].count == 1) break;
     }
     for (std::size_t level = 1; level < levels_.size() && levels_[level - 1].count != 1; ++level) {
@@ -47,7 +47,7 @@ class Levels {
  private:
   struct Level {
     PyramidRow open;
-    int taken = 0;  ///< changes merged into the open row
+    int merged = 0;  ///< changes merged into the open row
     std::int64_t count = 0;
     std::vector<PyramidRow> closed;
   };
@@ -55,17 +55,17 @@ class Levels {
   Status add(std::size_t number, const PyramidRow& row) {
     if (number == levels_.size()) levels_.emplace_back();
     Level& level = levels_[number];
-    if (level.taken == 0) {
+    if (level.merged == 0) {
       level.open = row;
     } else {
-      level.open.take(row);
+      level.open.merge(row);
     }
-    return ++level.taken == kPyramidFanOut ? close(number) : Status{};
+    return ++level.merged == kPyramidFanOut ? close(number) : Status{};
   }
 
   Status close(std::size_t number) {
     Level& level = levels_[number];
-    level.taken = 0;
+    level.merged = 0;
     ++level.count;
     if (number == 0) {
       DCMT_RETURN_IF_ERROR(write(number, level.open));
@@ -102,7 +102,7 @@ class Curve {
     return delta >= -kLargest && delta <= kLargest && bytes_ + delta >= -kLargest && bytes_ + delta <= kLargest;
   }
 
-  Status change(const Moment& at, std::int64_t delta) {
+  Status change(const Point& at, std::int64_t delta) {
     bytes_ += delta;
     // If the end of a block was lost, it ends where the next block at its address begins: that is one change.
     if (change_.from.seq != at.seq) {
@@ -114,7 +114,7 @@ class Curve {
   }
 
   /// An interval without rows is one change: down to the lower of its two ends, and up to its peak.
-  Status pass_interval(const Moment& from, const Moment& peak_at, std::int64_t to_peak, std::int64_t to_end) {
+  Status pass_interval(const Point& from, const Point& peak_at, std::int64_t to_peak, std::int64_t to_end) {
     DCMT_RETURN_IF_ERROR(add_change());
     PyramidRow row;
     row.from = from;
@@ -159,7 +159,7 @@ class Merge {
       const std::int64_t id = blocks_.integer(0);
       const std::int64_t bytes = blocks_.integer(1);
       const std::int64_t late = blocks_.integer(3);
-      const Moment from{id - (late > -kLargest && late < kLargest ? late : 0), blocks_.integer(5)};
+      const Point from{id - (late > -kLargest && late < kLargest ? late : 0), blocks_.integer(5)};
       if (!makes_sense(id) || !makes_sense(bytes) || !makes_sense(from.ns) || from.seq < last || from.seq > kLargest) {
         return damaged(database_, "block", id);
       }
@@ -181,13 +181,13 @@ class Merge {
 
  private:
   struct Death {
-    Moment at;
+    Point at;
     std::int64_t bytes;
     Curve* curve;
     bool operator<(const Death& other) const { return at.seq > other.at.seq; }  // a heap whose front is the next death
   };
 
-  Status change(Curve& curve, const Moment& at, std::int64_t delta) {
+  Status change(Curve& curve, const Point& at, std::int64_t delta) {
     DCMT_RETURN_IF_ERROR(pass_intervals_until(at.seq));
     if (at.seq <= passed_until_) return {};  // is in the sums
     if (!curve.can_change(delta)) return damaged(database_, "block", at.seq);
@@ -224,9 +224,9 @@ class Merge {
       Curve& curve = curve_of(intervals_.text(9));
       if (!curve.can_change(peak) || !curve.can_change(end - begin)) return damaged(database_, "interval_curve", id);
       // The change happens after from_seq. A peak that equals the begin was reached before that.
-      const Moment from{from_seq + 1, from_ns};
+      const Point from{from_seq + 1, from_ns};
       DCMT_RETURN_IF_ERROR(
-          curve.pass_interval(from, peak_seq > from_seq ? Moment{peak_seq, peak_ns} : from, peak - begin, end - begin));
+          curve.pass_interval(from, peak_seq > from_seq ? Point{peak_seq, peak_ns} : from, peak - begin, end - begin));
       DCMT_RETURN_IF_ERROR(next_interval());
     }
     return {};
@@ -277,7 +277,7 @@ Status fill(Database& database, const std::string& table) {
 
 }  // namespace
 
-void PyramidRow::take(const PyramidRow& next) {
+void PyramidRow::merge(const PyramidRow& next) {
   last = next.last;
   lowest = std::min(lowest, next.lowest);
   sums_only += next.sums_only;

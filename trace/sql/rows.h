@@ -19,15 +19,15 @@ using RowId = std::int64_t;
 inline constexpr std::size_t kLongestText = 16 * 1024;
 
 /// A point in the process's order of events and on its monotonic clock. seq 0: not set.
-struct Moment {
+struct Point {
   std::int64_t seq = 0;
   std::int64_t ns = 0;
   [[nodiscard]] bool set() const { return seq != 0; }
 };
 
 struct Span {
-  Moment from;
-  Moment to;
+  Point from;
+  Point to;
 };
 
 /// Where an event happened. The thread number may be 0, so it is optional.
@@ -41,7 +41,7 @@ struct ThreadRow {
   std::int64_t id = 0;
   std::int64_t tid = 0;
   RowId name = 0;
-  Moment from;
+  Point from;
 };
 
 struct OperatorRow {
@@ -66,7 +66,7 @@ struct BlockRow {
   std::optional<std::int64_t> stream = {};  ///< 0: CUDA's default stream
   RowId owner = 0;
   bool waits = false;  ///< freed while other streams still used it
-  Moment done = {};    ///< when those streams had finished with it; not set if they never did
+  Point done = {};     ///< when those streams had finished with it; not set if they never did
 };
 
 struct StorageRow {
@@ -99,7 +99,7 @@ struct MarkRow {
   RowId tensor = 0;
   RowId dtype = 0;
   std::optional<std::int64_t> bytes, bytes_after, bytes_settled;
-  Moment settled;
+  Point settled;
   std::optional<std::int64_t> declared, remaining;
   std::optional<std::string> flags;
   std::optional<std::int64_t> ordinal;
@@ -115,7 +115,7 @@ struct MarkRow {
 struct LaunchesRow {
   RowId id = 0;  ///< sequence
   std::int64_t ns = 0;
-  bool looking = false;
+  bool observed = false;
   std::int64_t calls = 0, graphs = 0, nccl = 0, unknown = 0, copies = 0;
 };
 
@@ -170,7 +170,7 @@ struct IntervalCurveRow {
   std::string_view device;  ///< static text
   std::int64_t begin_bytes = 0;
   std::int64_t peak_bytes = 0;
-  Moment peak_at;
+  Point peak_at;
   std::int64_t end_bytes = 0;
   std::int64_t allocs = 0, alloc_bytes = 0, frees = 0, free_bytes = 0;
   std::optional<std::int64_t> active_peak = {}, active_end = {}, reserved_peak = {}, reserved_end = {};
@@ -239,7 +239,7 @@ struct HeldInRow {
 /// The kernel's figures of the process's memory at one time; bytes.
 struct ResidentRow {
   RowId id = 0;
-  Moment at;
+  Point at;
   std::int64_t anonymous = 0, file = 0, shared = 0;
   std::int64_t torch = 0;
   std::optional<std::int64_t> cgroup = {};
@@ -284,7 +284,7 @@ struct SourceLineRow {
 
 struct DiagnosticRow {
   RowId id = 0;
-  Moment at;
+  Point at;
   std::string_view code;  ///< static text
   RowId text = 0;
 };

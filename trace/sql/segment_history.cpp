@@ -11,7 +11,7 @@ SegmentHistory::Range SegmentHistory::range_of(const SegmentRow& segment) {
   return {from, from + std::min(static_cast<Address>(segment.bytes), most)};
 }
 
-void SegmentHistory::begins(const SegmentRow& segment, Moment at) {
+void SegmentHistory::begins(const SegmentRow& segment, Point at) {
   const Range range = range_of(segment);
   for (const auto& [from, piece] : pieces_in(range)) {
     if (!piece.row) continue;
@@ -23,7 +23,7 @@ void SegmentHistory::begins(const SegmentRow& segment, Moment at) {
   if (range.from < range.to) put(range, {range.to, add(row, range), false});
 }
 
-void SegmentHistory::ends(const SegmentRow& segment, Moment at) {
+void SegmentHistory::ends(const SegmentRow& segment, Point at) {
   const Range range = range_of(segment);
   bool twice = false;
   for (const auto& [from, piece] : pieces_in(range)) {
@@ -43,7 +43,7 @@ void SegmentHistory::is_there(const SegmentRow& segment) {
   for (const Range& hole : holes_in(range_of(segment))) pieces_[hole.from] = {hole.to, add(row, hole), false};
 }
 
-void SegmentHistory::end_with(std::span<const SegmentRow> segments, Moment at) {
+void SegmentHistory::end_with(std::span<const SegmentRow> segments, Point at) {
   for (const SegmentRow& segment : segments) confirm(segment, at);
   for (auto& [from, piece] : pieces_) {
     if (!piece.row || piece.is_confirmed) continue;
@@ -52,7 +52,7 @@ void SegmentHistory::end_with(std::span<const SegmentRow> segments, Moment at) {
   }
 }
 
-void SegmentHistory::confirm(const SegmentRow& segment, Moment at) {
+void SegmentHistory::confirm(const SegmentRow& segment, Point at) {
   is_there(segment);
   SegmentRow row = segment;
   row.span = {at, {}};
@@ -84,7 +84,7 @@ std::size_t SegmentHistory::add(SegmentRow row, const Range& range) {
   return rows_.size() - 1;
 }
 
-void SegmentHistory::end_row(std::size_t row, Moment at) {
+void SegmentHistory::end_row(std::size_t row, Point at) {
   if (rows_[row].span.to.set()) return;
   rows_[row].span.to = at;
   bytes_ -= rows_[row].bytes;

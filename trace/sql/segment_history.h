@@ -21,13 +21,13 @@ namespace dcmt {
 /// Thread-safety: none.
 class SegmentHistory {
  public:
-  void begins(const SegmentRow& segment, Moment at);
+  void begins(const SegmentRow& segment, Point at);
   /// Addresses without an earlier event were reserved since before the history: their row begins at sequence 0.
-  void ends(const SegmentRow& segment, Moment at);
+  void ends(const SegmentRow& segment, Point at);
   /// The segment is reserved now; its begin is unknown. Earlier events of its addresses have priority.
   void is_there(const SegmentRow& segment);
   /// Ends the history: exactly these segments are reserved now. Addresses that disagree change at `at`.
-  void end_with(std::span<const SegmentRow> segments, Moment at);
+  void end_with(std::span<const SegmentRow> segments, Point at);
   /// Adds a row that an earlier part of the history left open.
   void resume(const SegmentRow& row);
 
@@ -64,13 +64,13 @@ class SegmentHistory {
 
   static Range range_of(const SegmentRow& segment);
   std::size_t add(SegmentRow row, const Range& range);
-  void end_row(std::size_t row, Moment at);
+  void end_row(std::size_t row, Point at);
   void change(std::size_t row);
   void cut(Address at);
   std::ranges::subrange<Pieces::iterator> pieces_in(const Range& range);
   std::vector<Range> holes_in(const Range& range);
   void put(const Range& range, const Piece& piece);
-  void confirm(const SegmentRow& segment, Moment at);
+  void confirm(const SegmentRow& segment, Point at);
 
   std::vector<SegmentRow> rows_;
   std::vector<bool> is_changed_;  ///< by index of the row

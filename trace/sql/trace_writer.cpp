@@ -57,13 +57,13 @@ class Binder {
     return end(span.to, span.to.ns);
   }
   /// wait_seq_length, wait_ns_length
-  Binder& wait(bool waits, const Moment& from, const Moment& to) {
+  Binder& wait(bool waits, const Point& from, const Point& to) {
     const auto length = [&](std::int64_t number) { return std::optional(to.set() ? number : 0); };
     if (!waits) return value(std::optional<std::int64_t>()).value(std::optional<std::int64_t>());
     return value(length(to.seq - from.seq)).value(length(to.ns - from.ns));
   }
-  Binder& end(const Moment& moment, std::int64_t number) {
-    return moment.set() ? value(number) : value(std::optional<std::int64_t>());
+  Binder& end(const Point& point, std::int64_t number) {
+    return point.set() ? value(number) : value(std::optional<std::int64_t>());
   }
   Status run() { return statement_.run(); }
 
@@ -294,7 +294,7 @@ Status TraceWriter::write(const LaunchesRow& row) {
   return Binder(statements_[kLaunches])
       .value(row.id)
       .value(row.ns)
-      .value(row.looking ? 1 : 0)
+      .value(row.observed ? 1 : 0)
       .value(row.calls)
       .value(row.graphs)
       .value(row.nccl)

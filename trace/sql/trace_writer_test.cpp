@@ -49,7 +49,7 @@ class TraceWriterTest : public ::testing::Test {
   std::string path_;
 };
 
-TEST_F(TraceWriterTest, InterningKnowsWhatTheTraceHolds) {
+TEST_F(TraceWriterTest, InterningFindsWhatTheTraceHolds) {
   RowId text = 0;
   RowId frame = 0;
   RowId stack = 0;

@@ -8,7 +8,7 @@ namespace {
 CUpti_CallbackFunc g_callback = nullptr;
 void* g_data = nullptr;
 std::set<CUpti_CallbackId> g_enabled;
-bool g_taken = false;
+bool g_in_use = false;
 int g_subscriber;  // its address is the handle
 
 }  // namespace
@@ -26,7 +26,7 @@ void call(CUpti_CallbackId function, const void* parameters, const char* kernel)
 
 bool subscribed() { return g_callback != nullptr; }
 bool enabled(CUpti_CallbackId function) { return g_callback != nullptr && g_enabled.count(function) > 0; }
-void set_taken(bool taken) { g_taken = taken; }
+void set_in_use(bool in_use) { g_in_use = in_use; }
 
 }  // namespace dcmt::fake
 
@@ -35,7 +35,7 @@ using namespace dcmt::fake;
 extern "C" {
 
 DCMT_FAKE CUptiResult cuptiSubscribe(CUpti_SubscriberHandle* subscriber, CUpti_CallbackFunc callback, void* data) {
-  if (g_taken || g_callback != nullptr) return CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED;
+  if (g_in_use || g_callback != nullptr) return CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED;
   g_callback = callback;
   g_data = data;
   g_enabled.clear();

@@ -19,7 +19,7 @@ DCMT_FAKE bool subscribed();
 DCMT_FAKE bool enabled(CUpti_CallbackId function);
 
 /// A tool outside of the process (Nsight) uses CUPTI: all others are refused.
-DCMT_FAKE void set_taken(bool taken);
+DCMT_FAKE void set_in_use(bool in_use);
 
 /// The program uses CUDA, and there are so many GPUs. Before this call, it does not use CUDA.
 DCMT_FAKE void set_gpus(int count);

@@ -104,17 +104,17 @@ class Provider : public ::testing::Test {
     fake::call(CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel, &parameters, name);
   }
 
-  std::vector<Touch> take_touches() { return std::exchange(g_touches, {}); }
+  std::vector<Touch> drain_touches() { return std::exchange(g_touches, {}); }
 
   /// The records published since the last call.
   struct Published {
     std::vector<wire::LaunchesRecord> launches;
     int diagnostics = 0;
   };
-  Published take_published() {
+  Published drain_published() {
     Published published;
     close_thread_chunk();
-    while (test_spool().take() != 0) {
+    while (test_spool().read() != 0) {
       for (spool::SequencedRecord r = test_spool().next(); r.header != nullptr; r = test_spool().next()) {
         if (r.header->type == RecordType::kLaunches) {
           published.launches.push_back(*reinterpret_cast<const wire::LaunchesRecord*>(r.header));
@@ -126,7 +126,7 @@ class Provider : public ::testing::Test {
     return published;
   }
   void expect_that_it_has_begun() {
-    const Published published = take_published();
+    const Published published = drain_published();
     ASSERT_EQ(published.launches.size(), 1u);
     EXPECT_EQ(published.launches[0].header.aux, 1u);
     EXPECT_EQ(published.diagnostics, 0);
@@ -136,7 +136,7 @@ class Provider : public ::testing::Test {
       const Inside inside;
       g_cuda->write_launches();
     }
-    const Published published = take_published();
+    const Published published = drain_published();
     return published.launches.empty() ? wire::LaunchesRecord{} : published.launches.back();
   }
 
@@ -149,7 +149,7 @@ TEST_F(Provider, IsNoSubscriberUntilItIsAsked) {
     const Inside inside;
     g_cuda->write_launches();
   }
-  EXPECT_TRUE(take_published().launches.empty()) << "launches were not recorded";
+  EXPECT_TRUE(drain_published().launches.empty()) << "launches were not recorded";
   watch_calls();
   EXPECT_TRUE(fake::enabled(CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel));
   EXPECT_TRUE(fake::enabled(CUPTI_DRIVER_TRACE_CBID_cuGraphLaunch_ptsz));
@@ -161,13 +161,13 @@ TEST_F(Provider, FindsAnAddressAmongTheParameters) {
   watch_memory();
   const CUfunction kernel = fake::add_kernel({8, 4, 8});
   launch(kernel, {kBegin - 1, kBegin, kBegin + kBytes});
-  EXPECT_EQ(take_touches(), std::vector<Touch>()) << "beside it, and in a parameter of 4 bytes";
+  EXPECT_EQ(drain_touches(), std::vector<Touch>()) << "beside it, and in a parameter of 4 bytes";
   const int work = g_work;
   launch(kernel, {0, 0, kBegin});
   EXPECT_EQ(g_work, work + 1) << "releases of the thread are judged when it launches";
-  EXPECT_EQ(take_touches(), kTouched);
+  EXPECT_EQ(drain_touches(), kTouched);
   launch(kernel, {kBegin + kBytes - 1, 0, kBegin + 8});
-  EXPECT_EQ(take_touches(), kTouched) << "once, however often it is there";
+  EXPECT_EQ(drain_touches(), kTouched) << "once, however often it is there";
   EXPECT_EQ(counts().calls, 3u);
   EXPECT_EQ(counts().unknown, 0u);
 }
@@ -184,7 +184,7 @@ TEST_F(Provider, FindsAnAddressInAStructureAndInABuffer) {
   parameters.f = fake::add_kernel({sizeof(Structure)});
   parameters.kernelParams = pointers;
   fake::call(CUPTI_DRIVER_TRACE_CBID_cuLaunchKernelEx, &parameters, "kernel");
-  EXPECT_EQ(take_touches(), kTouched);
+  EXPECT_EQ(drain_touches(), kTouched);
 
   std::size_t bytes = sizeof structure;
   void* extra[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, &structure, CU_LAUNCH_PARAM_BUFFER_SIZE, &bytes,
@@ -192,16 +192,16 @@ TEST_F(Provider, FindsAnAddressInAStructureAndInABuffer) {
   parameters.kernelParams = nullptr;
   parameters.extra = extra;
   fake::call(CUPTI_DRIVER_TRACE_CBID_cuLaunchKernelEx_ptsz, &parameters, "kernel");
-  EXPECT_EQ(take_touches(), kTouched);
+  EXPECT_EQ(drain_touches(), kTouched);
   bytes = 8;
   fake::call(CUPTI_DRIVER_TRACE_CBID_cuLaunchKernelEx, &parameters, "kernel");
-  EXPECT_EQ(take_touches(), std::vector<Touch>()) << "the buffer ends before the address";
+  EXPECT_EQ(drain_touches(), std::vector<Touch>()) << "the buffer ends before the address";
 
   cuLaunchCooperativeKernel_params cooperative{};
   cooperative.f = parameters.f;
   cooperative.kernelParams = pointers;
   fake::call(CUPTI_DRIVER_TRACE_CBID_cuLaunchCooperativeKernel, &cooperative, "kernel");
-  EXPECT_EQ(take_touches(), kTouched);
+  EXPECT_EQ(drain_touches(), kTouched);
   EXPECT_EQ(counts().unknown, 0u);
 }
 
@@ -212,26 +212,26 @@ TEST_F(Provider, AsksForTheParametersOfAKernelOnce) {
   const CUfunction runtimes = fake::add_kernel({4, 8}, true);
   launch(function, {kBegin});
   launch(runtimes, {0, kBegin});
-  EXPECT_EQ(take_touches().size(), 2u);
+  EXPECT_EQ(drain_touches().size(), 2u);
   const int asked = fake::questions();
   launch(function, {kBegin});
   launch(runtimes, {0, kBegin});
-  EXPECT_EQ(take_touches().size(), 2u);
+  EXPECT_EQ(drain_touches().size(), 2u);
   EXPECT_EQ(fake::questions(), asked);
 
   // A kernel can have the handle of unloaded code.
   fake::change_kernel(function, {4});
   fake::call(CUPTI_DRIVER_TRACE_CBID_cuModuleUnload, nullptr);
   launch(function, {kBegin});
-  EXPECT_EQ(take_touches(), std::vector<Touch>());
+  EXPECT_EQ(drain_touches(), std::vector<Touch>());
   EXPECT_GT(fake::questions(), asked);
 }
 
-TEST_F(Provider, KnowsMoreKernelsThanItsTableHolds) {
+TEST_F(Provider, InspectsMoreKernelsThanItsTableHolds) {
   watch_calls();
   watch_memory();
   for (int i = 0; i < 20'000; ++i) launch(fake::add_kernel({8}), {kBegin});
-  EXPECT_EQ(take_touches().size(), 20'000u);
+  EXPECT_EQ(drain_touches().size(), 20'000u);
   EXPECT_EQ(counts().unknown, 0u);
 }
 
@@ -256,7 +256,7 @@ TEST_F(Provider, CountsWhatItCannotSeeInto) {
   EXPECT_EQ(seen.nccl, 2u);
   EXPECT_EQ(seen.unknown, 1u);
   EXPECT_EQ(seen.copies, 1u);
-  EXPECT_EQ(take_touches(), std::vector<Touch>());
+  EXPECT_EQ(drain_touches(), std::vector<Touch>());
 }
 
 TEST_F(Provider, FindsAddressesOfCopiesAndFills) {
@@ -266,26 +266,26 @@ TEST_F(Provider, FindsAddressesOfCopiesAndFills) {
   cuMemcpyDtoHAsync_v2_params to_host{};
   to_host.srcDevice = kBegin + 8;
   fake::call(CUPTI_DRIVER_TRACE_CBID_cuMemcpyDtoHAsync_v2, &to_host);
-  EXPECT_EQ(take_touches(), touched);
+  EXPECT_EQ(drain_touches(), touched);
   cuMemcpyAsync_params copy{};
   copy.dst = kBegin;
   fake::call(CUPTI_DRIVER_TRACE_CBID_cuMemcpyAsync, &copy);
-  EXPECT_EQ(take_touches(), touched);
+  EXPECT_EQ(drain_touches(), touched);
   cuMemcpyPeerAsync_params peer{};
   peer.srcDevice = kBegin;
   fake::call(CUPTI_DRIVER_TRACE_CBID_cuMemcpyPeerAsync, &peer);
-  EXPECT_EQ(take_touches(), touched);
+  EXPECT_EQ(drain_touches(), touched);
   cuMemsetD8Async_params fill{};
   fill.dstDevice = kBegin;
   fill.N = kBegin;
   fake::call(CUPTI_DRIVER_TRACE_CBID_cuMemsetD8Async, &fill);
-  EXPECT_EQ(take_touches(), touched);
+  EXPECT_EQ(drain_touches(), touched);
   fill.dstDevice = kBegin + kBytes;
   fake::call(CUPTI_DRIVER_TRACE_CBID_cuMemsetD8Async, &fill);
-  EXPECT_EQ(take_touches(), std::vector<Touch>());
+  EXPECT_EQ(drain_touches(), std::vector<Touch>());
 }
 
-TEST_F(Provider, LooksAtNothingWhileNothingIsWatched) {
+TEST_F(Provider, InspectsNothingWhileNothingIsWatched) {
   watch_calls();
   const CUfunction kernel = fake::add_kernel({8});
   launch(kernel, {kBegin});
@@ -298,32 +298,32 @@ TEST_F(Provider, LooksAtNothingWhileNothingIsWatched) {
   }
   EXPECT_TRUE(unwatch_range(storage(1)));
   launch(kernel, {kBegin});
-  EXPECT_EQ(take_touches().size(), 1u);
+  EXPECT_EQ(drain_touches().size(), 1u);
   EXPECT_EQ(counts().calls, 1u);
 }
 
 TEST_F(Provider, MakesWayForAProfilerAndComesBack) {
   watch_calls();
   watch_memory();
-  take_published();
+  drain_published();
   EXPECT_EQ(foreign_subscribe(), CUPTI_SUCCESS);
   EXPECT_FALSE(fake::enabled(CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel));
   launch(fake::add_kernel({8}), {kBegin});
-  EXPECT_EQ(take_touches(), std::vector<Touch>());
-  Published published = take_published();
+  EXPECT_EQ(drain_touches(), std::vector<Touch>());
+  Published published = drain_published();
   ASSERT_EQ(published.launches.size(), 1u);
   EXPECT_EQ(published.launches[0].header.aux, 0u);
   EXPECT_EQ(published.diagnostics, 1);
 
   watch_calls();
-  EXPECT_EQ(take_published().diagnostics, 0) << "said once";
+  EXPECT_EQ(drain_published().diagnostics, 0) << "said once";
   EXPECT_EQ(foreign_subscribe(), CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED) << "as without us";
   EXPECT_EQ(foreign_unsubscribe(), CUPTI_SUCCESS);
   EXPECT_FALSE(fake::subscribed()) << "not before it is asked";
   watch_calls();
   launch(fake::add_kernel({8}), {kBegin});
-  EXPECT_EQ(take_touches(), kTouched);
-  published = take_published();
+  EXPECT_EQ(drain_touches(), kTouched);
+  published = drain_published();
   ASSERT_EQ(published.launches.size(), 1u);
   EXPECT_EQ(published.launches[0].header.aux, 1u);
 
@@ -335,10 +335,10 @@ TEST_F(Provider, MakesWayForAProfilerAndComesBack) {
 
 TEST_F(Provider, StaysAwayFromAProfilerThatWasThereFirst) {
   EXPECT_EQ(foreign_subscribe(), CUPTI_SUCCESS);
-  EXPECT_EQ(take_published().diagnostics, 0) << "nobody wanted to see kernels yet";
+  EXPECT_EQ(drain_published().diagnostics, 0) << "nobody wanted to see kernels yet";
   watch_calls();
   watch_calls();
-  EXPECT_EQ(take_published().diagnostics, 1);
+  EXPECT_EQ(drain_published().diagnostics, 1);
   EXPECT_FALSE(fake::enabled(CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel));
   EXPECT_EQ(foreign_unsubscribe(), CUPTI_SUCCESS);
   watch_calls();
@@ -346,10 +346,10 @@ TEST_F(Provider, StaysAwayFromAProfilerThatWasThereFirst) {
 }
 
 TEST_F(Provider, TriesAgainAfterARefusalButNotAtOnce) {
-  fake::set_taken(true);
+  fake::set_in_use(true);
   watch_calls();
-  EXPECT_EQ(take_published().diagnostics, 1);
-  fake::set_taken(false);
+  EXPECT_EQ(drain_published().diagnostics, 1);
+  fake::set_in_use(false);
   watch_calls();
   EXPECT_FALSE(fake::subscribed());
   usleep(1'100'000);
@@ -358,17 +358,17 @@ TEST_F(Provider, TriesAgainAfterARefusalButNotAtOnce) {
 }
 
 TEST_F(Provider, AProfilersFailureIsNoReasonToStayAway) {
-  fake::set_taken(true);
+  fake::set_in_use(true);
   EXPECT_EQ(foreign_subscribe(), CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED);
-  fake::set_taken(false);
+  fake::set_in_use(false);
   watch_calls();
   EXPECT_TRUE(fake::subscribed());
 }
 
-TEST_F(Provider, LooksFromTheBeginOfARecordingOnWhereTheProgramUsesAGpu) {
+TEST_F(Provider, ObservesFromTheBeginOfARecordingOnWhereTheProgramUsesAGpu) {
   EXPECT_THAT(watch_from_now(), HasSubstr("uses no GPU so far"));
   EXPECT_FALSE(fake::subscribed()) << "it would begin to use CUDA for the program";
-  EXPECT_EQ(take_published().diagnostics, 1);
+  EXPECT_EQ(drain_published().diagnostics, 1);
   fake::set_gpus(0);
   EXPECT_THAT(watch_from_now(), HasSubstr("uses no GPU so far"));
   fake::set_gpus(1);
@@ -381,26 +381,26 @@ TEST_F(Provider, SaysAtTheBeginThatAnotherHasIt) {
   fake::set_gpus(1);
   EXPECT_EQ(foreign_subscribe(), CUPTI_SUCCESS);
   EXPECT_THAT(watch_from_now(), HasSubstr("another CUPTI user"));
-  EXPECT_EQ(take_published().diagnostics, 1);
+  EXPECT_EQ(drain_published().diagnostics, 1);
   EXPECT_EQ(foreign_unsubscribe(), CUPTI_SUCCESS);
   watch_calls();
   EXPECT_TRUE(fake::subscribed());
 }
 
-TEST_F(Provider, LeavesAtTheEndOfARecordingAndLooksAgainInTheNext) {
+TEST_F(Provider, LeavesAtTheEndOfARecordingAndObservesAgainInTheNext) {
   fake::set_gpus(1);
   for (int recording = 0; recording < 3; ++recording) {
     if (recording != 0) start();
     EXPECT_EQ(watch_from_now(), "");
     watch_memory();
     launch(fake::add_kernel({8}), {kBegin});
-    EXPECT_EQ(take_touches(), kTouched);
-    take_published();
+    EXPECT_EQ(drain_touches(), kTouched);
+    drain_published();
     {
       const Inside inside;
       g_cuda->before_end();
     }
-    const Published published = take_published();
+    const Published published = drain_published();
     ASSERT_EQ(published.launches.size(), 1u) << "the last count";
     EXPECT_EQ(published.diagnostics, recording == 0 ? 1 : 0) << "of the same text, once";
     end();
@@ -418,7 +418,7 @@ TEST_F(Provider, LeavesAtTheEndOfARecordingAndLooksAgainInTheNext) {
   EXPECT_EQ(foreign_subscribe(), CUPTI_SUCCESS) << "it makes way as in the first";
 }
 
-TEST_F(Provider, ARecordingThatEndsWhileAnotherHasItDoesNotKeepTheNextFromLooking) {
+TEST_F(Provider, ARecordingThatEndsWhileAnotherHasItDoesNotKeepTheNextFromObserving) {
   fake::set_gpus(1);
   EXPECT_EQ(foreign_subscribe(), CUPTI_SUCCESS);
   end();
@@ -436,7 +436,7 @@ TEST_F(Provider, LeavesForGoodForWhomItCannotFollow) {
   EXPECT_FALSE(fake::subscribed());
   watch_calls();
   EXPECT_FALSE(fake::subscribed());
-  EXPECT_EQ(take_published().diagnostics, 1);
+  EXPECT_EQ(drain_published().diagnostics, 1);
 }
 
 }  // namespace

@@ -103,7 +103,7 @@ def describe(frames):
     return RELEASING.fake_describe(places, len(frames))
 
 
-def taken():
+def captured():
     """The caller's stack as code objects and offsets, innermost first."""
     frame = sys._getframe(1)
     found = []
@@ -168,9 +168,9 @@ class Start(unittest.TestCase):
 class Room(unittest.TestCase):
     def test_what_found_no_room_is_published_at_the_next_sight(self):
         scope = {}
-        exec("def fresh(look):\n    thing = Thing()\n    return look(thing)", globals(), scope)
+        exec("def fresh(inspect):\n    thing = Thing()\n    return inspect(thing)", globals(), scope)
 
-        def look(thing):
+        def inspect(thing):
             address = (ctypes.c_uint64 * 1)(id(thing))
             HOLDING.fake_visit(1 << 40, ctypes.addressof(address), 1, False)
             return HOLDING.fake_capture()
@@ -179,7 +179,7 @@ class Room(unittest.TestCase):
         for room in (0, 1):
             HOLDING.fake_room(room)
             try:
-                seen.append(scope["fresh"](look))
+                seen.append(scope["fresh"](inspect))
             finally:
                 HOLDING.fake_room(1)
         self.assertEqual(seen[0], seen[1])
@@ -329,12 +329,12 @@ class Stacks(unittest.TestCase):
         stack = scope["f"]()
         self.assertEqual(Records().frames(stack)[0][0], "ä" * 4096)
 
-    def test_a_stack_that_was_taken_before(self):
-        frames, expected = taken(), expected_frames()  # on one line
+    def test_a_stack_that_was_captured_before(self):
+        frames, expected = captured(), expected_frames()  # on one line
         stack = describe(frames)
         self.assertEqual(Records().frames(stack), expected)
         self.assertEqual(describe(frames), stack)
-        deep = describe(at_depth(90, taken))
+        deep = describe(at_depth(90, captured))
         more, places = Records().stacks[deep]
         self.assertEqual((more, len(places)), (1, 64))
         code = expected_frames.__code__
@@ -482,13 +482,13 @@ class Locals(unittest.TestCase):
         def make():
             return Thing()
 
-        def look(box):
+        def inspect(box):
             return visit(box[0])[0]
 
         def caller():
             box = []
-            # The object waits on this frame's evaluation stack while look() runs.
-            return (box.append(make()) or box[0], look(box))[1]
+            # The object waits on this frame's evaluation stack while inspect() runs.
+            return (box.append(make()) or box[0], inspect(box))[1]
 
         found = [l for l in caller() if l.kind == EVAL_STACK]
         self.assertEqual([(Records().codes[l.code].function.split(".")[-1], l.name) for l in found], [("caller", "")])
@@ -547,12 +547,12 @@ class Locals(unittest.TestCase):
         """Inside an except block, and in a destructor while an exception is in flight."""
         seen = []
 
-        class Looks:
+        class Inspects:
             def __del__(self):
                 seen.append(len(visit(self, other_threads=True)[0]))
 
         def fails():
-            looks = Looks()
+            inspects = Inspects()
             raise ValueError("mine")
 
         with self.assertRaisesRegex(ValueError, "mine"):

@@ -97,7 +97,7 @@ class Assembler::Impl {
   Status note_gap(std::uint64_t from, std::uint64_t to, bool damaged);
   Status note_damaged_chunks(std::uint64_t damaged, std::uint64_t all);
   Status note_lost(std::uint64_t counted);
-  Status take_own_clock(const ClockTriple& own);
+  Status add_own_clock(const ClockTriple& own);
   Status note_forked_children(std::uint32_t count);
   Status commit(std::string_view drained);
   Status finish();
@@ -147,7 +147,7 @@ class Assembler::Impl {
     owners_.cancel(scan::Scope::kVariables);
     return journal_.diagnose("owners_off", why);
   }
-  std::vector<OomFacts> take_out_of_memory() { return out_of_memory_.take(); }
+  std::vector<OomFacts> drain_out_of_memory() { return out_of_memory_.drain(); }
 
  private:
   CensusContext census_context();
@@ -161,9 +161,9 @@ class Assembler::Impl {
   }
   Status string(std::string_view bytes);
   Status stack(std::string_view bytes);
-  Status memory_taken() { return operators_.running() == 0 ? phases_.memory_taken() : Status{}; }
+  Status memory_allocated() { return operators_.running() == 0 ? phases_.memory_allocated() : Status{}; }
   Status clock(const wire::ClockRecord& record);
-  Status take_reading(const ClockTriple& reading);
+  Status add_clock_reading(const ClockTriple& reading);
   Status note_clock_change(ClockFit::Outcome outcome);
   Status repoint(const wire::RepointRecord& record);
   Status lost(const wire::LostRecord& record);
@@ -384,7 +384,7 @@ Status Assembler::Impl::dispatch(std::string_view bytes, const wire::RecordHeade
     case RecordType::kThread:
       return with<wire::ThreadRecord>(bytes, "a thread", [&](const auto& r) { return threads_.begins(r); });
     case RecordType::kTensorBirth:
-      DCMT_RETURN_IF_ERROR(memory_taken());
+      DCMT_RETURN_IF_ERROR(memory_allocated());
       return with<wire::TensorRecord>(bytes, "a tensor's birth",
                                       [&](const auto& r) { return lifetimes_.tensor_birth(r); });
     case RecordType::kTensorRelease:
@@ -394,7 +394,7 @@ Status Assembler::Impl::dispatch(std::string_view bytes, const wire::RecordHeade
       return with<wire::RepointRecord>(bytes, "a tensor's change of storage",
                                        [&](const auto& r) { return repoint(r); });
     case RecordType::kStorageBirth:
-      DCMT_RETURN_IF_ERROR(memory_taken());
+      DCMT_RETURN_IF_ERROR(memory_allocated());
       return with<wire::StorageRecord>(bytes, "a storage's birth",
                                        [&](const auto& r) { return lifetimes_.storage_birth(r); });
     case RecordType::kStorageRelease:
@@ -405,13 +405,13 @@ Status Assembler::Impl::dispatch(std::string_view bytes, const wire::RecordHeade
       return with<wire::ResizeRecord>(bytes, "a storage's change of size",
                                       [&](const auto& r) { return lifetimes_.storage_resize(r); });
     case RecordType::kBlockAlloc:
-      DCMT_RETURN_IF_ERROR(memory_taken());
+      DCMT_RETURN_IF_ERROR(memory_allocated());
       return with<wire::BlockRecord>(bytes, "a block's allocation",
                                      [&](const auto& r) { return lifetimes_.block_alloc(r); });
     case RecordType::kSmallBlocks:
       return with<wire::SmallBlocksRecord>(bytes, "a sum of small blocks", [&](const auto& r) -> Status {
         DCMT_ASSIGN_OR_RETURN(const bool more, lifetimes_.small_blocks(r));
-        return more ? memory_taken() : Status{};
+        return more ? memory_allocated() : Status{};
       });
     case RecordType::kBlockFree:
       return with<wire::BlockRecord>(bytes, "a block's free", [&](const auto& r) { return lifetimes_.block_free(r); });
@@ -510,16 +510,16 @@ Status Assembler::Impl::stack(std::string_view bytes) {
 }
 
 Status Assembler::Impl::clock(const wire::ClockRecord& record) {
-  return take_reading({record.header.tsc, record.monotonic_ns, record.real_ns});
+  return add_clock_reading({record.header.tsc, record.monotonic_ns, record.real_ns});
 }
 
-Status Assembler::Impl::take_own_clock(const ClockTriple& own) {
+Status Assembler::Impl::add_own_clock(const ClockTriple& own) {
   // In another time namespace, the recorder's monotonic clock differs from the job's.
   if (!own_clock_agrees_) own_clock_agrees_ = clock_.agrees({own.tsc, own.monotonic_ns});
-  return *own_clock_agrees_ ? take_reading(own) : Status{};
+  return *own_clock_agrees_ ? add_clock_reading(own) : Status{};
 }
 
-Status Assembler::Impl::take_reading(const ClockTriple& reading) {
+Status Assembler::Impl::add_clock_reading(const ClockTriple& reading) {
   if (reading.real_ns > static_cast<std::uint64_t>(kLargest)) return journal_.bad_record("a clock reading");
   const ClockFit::Outcome outcome = clock_.add({reading.tsc, reading.monotonic_ns});
   if (outcome == ClockFit::Outcome::kNonsense) return journal_.bad_record("a clock reading that runs backwards");
@@ -723,7 +723,7 @@ Status Assembler::note_damaged_chunks(std::uint64_t damaged, std::uint64_t all) 
 
 Status Assembler::note_lost(std::uint64_t counted) { return impl_->note_lost(counted); }
 
-Status Assembler::take_own_clock(const ClockTriple& own) { return impl_->take_own_clock(own); }
+Status Assembler::add_own_clock(const ClockTriple& own) { return impl_->add_own_clock(own); }
 Status Assembler::note_forked_children(std::uint32_t count) { return impl_->note_forked_children(count); }
 
 GrowingBytes Assembler::growing() const { return impl_->growing(); }
@@ -748,7 +748,7 @@ CpuBytes Assembler::cpu_bytes() const { return impl_->cpu_bytes(); }
 std::vector<BlockPlace> Assembler::cpu_blocks() const { return impl_->cpu_blocks(); }
 void Assembler::begin_cpu_peak() { impl_->begin_cpu_peak(); }
 
-std::vector<OomFacts> Assembler::take_out_of_memory() { return impl_->take_out_of_memory(); }
+std::vector<OomFacts> Assembler::drain_out_of_memory() { return impl_->drain_out_of_memory(); }
 
 const std::string& Assembler::drained() const { return impl_->drained(); }
 

@@ -85,7 +85,7 @@ class Assembler {
 
   /// Uses a clock reading of the caller while the job runs on this machine, because a quiet job rarely reads the clock.
   /// No effect if the first reading does not agree with the job's clock.
-  Status take_own_clock(const ClockTriple& own);
+  Status add_own_clock(const ClockTriple& own);
 
   /// Records that the records with sequences `from` to `to` will never arrive: their threads were killed, or they may
   /// have been in a damaged part of the spool.
@@ -141,7 +141,7 @@ class Assembler {
   void begin_cpu_peak();
   /// The live memory at the out-of-memory errors since the last call. Only the first few errors of a process are
   /// analysed.
-  std::vector<OomFacts> take_out_of_memory();
+  std::vector<OomFacts> drain_out_of_memory();
   /// The argument of the last commit(), by this or an earlier recorder.
   [[nodiscard]] const std::string& drained() const;
 

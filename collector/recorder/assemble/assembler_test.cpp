@@ -103,7 +103,7 @@ TEST_F(AssemblerTest, GapIsALoss) {
             (Rows{"in_flight|3|1|3|0", "damaged|1|5|5|0", "in_flight|1|4|4|0"}));
 }
 
-TEST_F(AssemblerTest, LossesThatOnlyTheCounterKnowsAreALossOfUnknownTime) {
+TEST_F(AssemblerTest, LossesThatOnlyTheCounterHasAreALossOfUnknownTime) {
   TestStream s;
   s.op("aten::relu");
   s.add(RecordType::kLost, 1, wire::LostRecord{{}, 5, 400});
@@ -135,7 +135,7 @@ TEST_F(AssemblerTest, ALossThatCannotBeIsNone) {
   EXPECT_EQ(rows(db, "SELECT count(*) FROM diagnostic WHERE code = 'bad_record'"), (Rows{"3"}));
 }
 
-TEST_F(AssemblerTest, EachDiagnosticHasItsCodeAndItsMoment) {
+TEST_F(AssemblerTest, EachDiagnosticHasItsCodeAndItsPoint) {
   TestStream s;
   wire::DiagnosticRecord diagnostic{};
   const auto first = s.add(RecordType::kDiagnostic, 1, diagnostic);
@@ -213,7 +213,7 @@ TEST_F(AssemblerTest, TheRecordersOwnClockCountsIfItIsTheJobs) {
     s.clock(1'020'001'000);
     Recording recording = start();
     recording.apply(s);
-    check(recording.assembler->take_own_clock({40'002'000, agrees ? 1'040'001'000u : 5u, 2'000'000'000}));
+    check(recording.assembler->add_own_clock({40'002'000, agrees ? 1'040'001'000u : 5u, 2'000'000'000}));
     check(recording.assembler->finish());
     EXPECT_EQ(rows(recording.database(), "SELECT value FROM meta WHERE key = 'clock_readings'"),
               (Rows{agrees ? "3" : "2"}));

@@ -249,7 +249,7 @@ Status CensusBook::assemble(const Pending& pending, const wire::CensusRecord& en
   };
   for (const SeenTensor& tensor : tensors) {
     OpenEdge held = edge("storage", "tensor", tensor.row, 0);
-    const Moment birth = context_.tensor_birth(tensor.record.tensor);
+    const Point birth = context_.tensor_birth(tensor.record.tensor);
     // The alias has its reference since its birth; in `lifetimes` the birth of a view is recorded from the gather on.
     if (birth.set() && context_.tensor(tensor.record.tensor) == tensor.row) held.row.span.from = birth;
     DCMT_RETURN_IF_ERROR(add_edge(std::move(held)));
@@ -397,7 +397,7 @@ Status CensusBook::source_line(std::string_view bytes) {
   return sources_.map_line(file, record->header.aux, text, dictionary_.text(record->text));
 }
 
-Status CensusBook::look_again() {
+Status CensusBook::analyse_again() {
   if (new_codes_.empty() && new_lines_.empty()) return {};
   std::vector<RowId> done;
   for (auto& [id, edge] : edges_) {
@@ -452,7 +452,7 @@ Status CensusBook::tensor_ended(RowId tensor) { return end_edges(edges_of_tensor
 Status CensusBook::storage_ended(RowId storage) { return end_edges(edges_of_storage_, storage); }
 
 Status CensusBook::commit() {
-  DCMT_RETURN_IF_ERROR(look_again());
+  DCMT_RETURN_IF_ERROR(analyse_again());
   for (const RowId id : new_edges_) {
     const auto edge = edges_.find(id);
     if (edge == edges_.end() || edge->second.stored) continue;
@@ -576,8 +576,8 @@ Status CensusBook::load_edges() {
 Status CensusBook::resume() {
   DCMT_RETURN_IF_ERROR(sources_.resume());
   DCMT_RETURN_IF_ERROR(load_edges());
-  DCMT_RETURN_IF_ERROR(journal_.state.each_record(
-      [this](const Moment& at, std::uint32_t thread, RowId resolved, std::string_view bytes) {
+  DCMT_RETURN_IF_ERROR(
+      journal_.state.each_record([this](const Point& at, std::uint32_t thread, RowId resolved, std::string_view bytes) {
         return replay({at, thread, resolved, std::string(bytes), true});
       }));
   new_codes_.clear();  // everything that was available at the commit was analysed

@@ -30,7 +30,7 @@ namespace dcmt::recorder {
 struct CensusContext {
   std::function<RowId(std::uint64_t address)> storage;
   std::function<RowId(std::uint64_t address)> tensor;
-  std::function<Moment(std::uint64_t address)> tensor_birth;
+  std::function<Point(std::uint64_t address)> tensor_birth;
   std::function<std::optional<std::int64_t>(std::uint64_t tid)> thread;
   std::function<RowId(std::int64_t graph, std::int64_t key)> latest_release;
   std::function<RowId()> running_operator;
@@ -77,7 +77,7 @@ class CensusBook {
  private:
   /// A record of an unfinished census, with the row that its address had at that time.
   struct Piece {
-    Moment at;
+    Point at;
     std::uint32_t thread = 0;
     RowId resolved = 0;
     std::string bytes;
@@ -118,7 +118,7 @@ class CensusBook {
   void link(const OpenEdge& edge);
   Status end_edges(std::unordered_map<RowId, std::vector<RowId>>& by, RowId held);
   /// Analyses edges again for which new code or source lines have arrived.
-  Status look_again();
+  Status analyse_again();
   Status load_edges();
 
   Journal& journal_;

@@ -147,7 +147,7 @@ TEST_F(CensusBookTest, MoreHoldersThanReferencesIsUnstable) {
   EXPECT_EQ(rows(db, "SELECT count, explained, unexplained FROM sample WHERE subject = 'storage'"), (Rows{"1|1|0"}));
 }
 
-TEST_F(CensusBookTest, ACensusSaysWhenWhereAndOfWhatItWasTaken) {
+TEST_F(CensusBookTest, ACensusSaysWhenWhereAndOfWhatItWasMade) {
   TestStream s;
   two_places(s);
   const auto storage = s.birth(0xA0, 0xB0, 0, 4096);
@@ -177,14 +177,14 @@ TEST_F(CensusBookTest, EachTriggerAndEachFlagHasItsName) {
   TestStream s;
   s.birth(0xA0, 0xB0, 0, 4096);
   using namespace wire;
-  const auto take = [&](std::uint64_t id, std::uint32_t trigger, std::uint32_t flags) {
+  const auto add_census = [&](std::uint64_t id, std::uint32_t trigger, std::uint32_t flags) {
     s.census(RecordType::kCensusBegin, id, 0xB0, 9, trigger);
     s.census(RecordType::kCensusEnd, id, 0xB0, 9, flags);
   };
-  take(1, 1, kCensusUnstable);
-  take(2, 2, kCensusOtherThreads | kCensusSharingLossy);
-  take(3, 3, 0);
-  take(4, 9, 0);  // an unknown trigger
+  add_census(1, 1, kCensusUnstable);
+  add_census(2, 2, kCensusOtherThreads | kCensusSharingLossy);
+  add_census(3, 3, 0);
+  add_census(4, 9, 0);  // an unknown trigger
   Database db = record(s);
   EXPECT_EQ(rows(db, "SELECT trigger, flags FROM mark WHERE kind = 'census' ORDER BY id"),
             (Rows{"release|unstable", "out_of_memory|other_threads_unseen,sharing_lossy", "call|-"}));

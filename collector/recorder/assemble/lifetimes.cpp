@@ -190,9 +190,9 @@ RowId Lifetimes::tensor(std::uint64_t address) {
   return live != nullptr ? live->row.id : 0;
 }
 
-Moment Lifetimes::tensor_from(std::uint64_t address) {
+Point Lifetimes::tensor_from(std::uint64_t address) {
   const auto* live = tensors_.find(address);
-  return live != nullptr ? live->row.span.from : Moment{};
+  return live != nullptr ? live->row.span.from : Point{};
 }
 
 Status Lifetimes::begin_tensor(std::uint64_t address, RowId object, RowId storage_row, const Place& where) {
@@ -249,8 +249,8 @@ Status Lifetimes::move_tensor(const wire::TensorRecord& record) {
     live->row.storage = row;
     return {};
   }
-  DCMT_ASSIGN_OR_RETURN(Moment left, journal_.rows.end_of_storage(old.storage));
-  const Moment moved = left.set() ? left : journal_.now;
+  DCMT_ASSIGN_OR_RETURN(Point left, journal_.rows.end_of_storage(old.storage));
+  const Point moved = left.set() ? left : journal_.now;
   DCMT_RETURN_IF_ERROR(tensors_.end(journal_.rows, record.tensor, moved));
   DCMT_RETURN_IF_ERROR(censuses_.tensor_ended(old.id));
   DCMT_ASSIGN_OR_RETURN(RowId row, see_storage(record.storage, record.data, record.bytes, record.stack));
@@ -405,7 +405,7 @@ Status Lifetimes::write_resize(RowId storage, std::uint64_t bytes, const Place& 
 }
 
 Status Lifetimes::end_block(std::uint64_t address, const Place& where, bool waits) {
-  std::optional<BlockRow> row = blocks_.take(address);
+  std::optional<BlockRow> row = blocks_.extract(address);
   row->free = where;
   row->span.to = journal_.now;
   row->waits = waits && row->gpu;
@@ -495,7 +495,7 @@ Expected<bool> Lifetimes::small_blocks(const wire::SmallBlocksRecord& record) {
   }
   const std::uint64_t key = key_of_small_blocks(device->gpu());
   std::int64_t before = 0;
-  if (std::optional<BlockRow> row = blocks_.take(key)) {
+  if (std::optional<BlockRow> row = blocks_.extract(key)) {
     before = row->bytes;
     row->span.to = journal_.now;
     DCMT_RETURN_IF_ERROR(journal_.rows.write(*row));
@@ -547,7 +547,7 @@ Status Lifetimes::block_owner(const wire::BlockOwnerRecord& record) {
 }
 
 Status Lifetimes::end_waiting(std::uint64_t address) {
-  std::optional<BlockRow> row = waiting_.take(address);
+  std::optional<BlockRow> row = waiting_.extract(address);
   if (!row) return {};
   if (const auto device = Device::from_row(row->gpu)) {
     journal_.rows.sums().free_done(*device, row->bytes, journal_.now);

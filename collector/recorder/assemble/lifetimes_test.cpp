@@ -86,9 +86,9 @@ TEST_F(LifetimesTest, EndsOfWhatWasNotSeenToBeginAreCounted) {
   const auto storage = s.add(RecordType::kStorageDeath, 0, shown_at_its_end);
   Database db = record(s);
   EXPECT_EQ(rows(db, "SELECT value FROM meta WHERE key = 'unseen_births'"), (Rows{"2"}));
-  const std::string moment = std::to_string(storage);
+  const std::string point = std::to_string(storage);
   EXPECT_EQ(rows(db, "SELECT bytes, from_seq, to_seq FROM storage ORDER BY id DESC LIMIT 1"),
-            (Rows{"64|" + moment + "|" + moment}));
+            (Rows{"64|" + point + "|" + point}));
 }
 
 TEST_F(LifetimesTest, AStorageCanLiveBeforeItsTensors) {
@@ -119,9 +119,9 @@ TEST_F(LifetimesTest, AChangeThatOnlyShowsAtTheEndIsSaid) {
   EXPECT_EQ(rows(db, "SELECT count(*) FROM diagnostic WHERE code = 'unseen_change'"), (Rows{"2"}));
   EXPECT_EQ(rows(db, "SELECT value FROM meta WHERE key = 'unseen_changes'"), (Rows{"2"}));
   EXPECT_EQ(rows(db, "SELECT storage, bytes FROM mark WHERE kind = 'resize'"), (Rows{"1|128"}));
-  const std::string moment = std::to_string(moved);
+  const std::string point = std::to_string(moved);
   EXPECT_EQ(rows(db, "SELECT storage, from_seq, to_seq FROM tensor WHERE object = 1 ORDER BY id"),
-            (Rows{"1|1|" + moment, "2|" + moment + "|" + std::to_string(end)}));
+            (Rows{"1|1|" + point, "2|" + point + "|" + std::to_string(end)}));
 }
 
 TEST_F(LifetimesTest, ReleaseEndsAndALaterDeathEndsNothing) {
@@ -223,7 +223,7 @@ TEST_F(LifetimesTest, StreamsAndWhatTheCudaAllocatorHas) {
   EXPECT_EQ(rows(db, "SELECT count(*) FROM diagnostic WHERE code = 'bad_record'"), (Rows{"1"}));
 }
 
-TEST_F(LifetimesTest, SumsOfSmallBlocksTakeEachOthersPlace) {
+TEST_F(LifetimesTest, SumsOfSmallBlocksReplaceEachOther) {
   TestStream s;
   s.alloc(0x10, 1000);
   const auto first = s.small_blocks(64);

@@ -46,7 +46,7 @@ class LiveTable {
     entry.stored = false;
   }
 
-  Status end(RowKeeper& rows, std::uint64_t address, const Moment& at) {
+  Status end(RowKeeper& rows, std::uint64_t address, const Point& at) {
     const auto entry = entries_.find(address);
     if (entry == entries_.end()) return {};
     entry->second.row.span.to = at;
@@ -56,7 +56,7 @@ class LiveTable {
   }
 
   /// Removes the object at the address; the caller decides what happens to its row.
-  std::optional<Row> take(std::uint64_t address) {
+  std::optional<Row> extract(std::uint64_t address) {
     const auto entry = entries_.extract(address);
     return entry.empty() ? std::nullopt : std::optional(entry.mapped().row);
   }

@@ -35,7 +35,7 @@ TEST_F(MarksTest, AMarkHasItsStack) {
             (Rows{"12"}));
 }
 
-TEST_F(MarksTest, UserMarksAreMomentsAndSpans) {
+TEST_F(MarksTest, UserMarksArePointsAndSpans) {
   TestStream s;
   s.mark(RecordType::kMarkPoint, MarkKind::kUser, "moment");
   s.mark(RecordType::kMarkBegin, MarkKind::kPhase, "warmup", 5);

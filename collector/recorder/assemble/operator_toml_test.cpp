@@ -97,7 +97,7 @@ TEST_F(OperatorToml, AFunctionThatCannotBeFollowedIsAnError) {
   EXPECT_EQ(error_of("[[origin]]\norigin='hook'\n"), path_ + ":1: an origin is known by its 'operator' or by a 'file'");
 }
 
-TEST_F(OperatorToml, MoreFunctionsThanTheAgentTakesAreAnError) {
+TEST_F(OperatorToml, MoreFunctionsThanTheAgentAcceptsAreAnError) {
   std::string rows;
   for (int i = 0; i < 64; ++i) {
     rows += "[[function]]\nfile='b.py'\nfunction='f'\nmechanism='M'\nrole='gather'\nevent='resize'\n";
@@ -181,7 +181,7 @@ TEST_F(OperatorToml, AnOriginIsCalledSomethingAndKnownByOneThing) {
   EXPECT_EQ(tables->origins, "o\t\ta.py\tf\t\n");
 }
 
-TEST_F(OperatorToml, MoreTextThanTheAgentTakesIsAnError) {
+TEST_F(OperatorToml, MoreTextThanTheAgentAcceptsIsAnError) {
   std::string rows;
   for (int i = 0; i < 200; ++i) {
     rows +=

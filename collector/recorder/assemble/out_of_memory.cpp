@@ -13,7 +13,7 @@ namespace dcmt::recorder {
 namespace {
 
 /// A job may search for the largest batch that fits, so only the first errors are analysed.
-constexpr std::int64_t kMostLooked = 3;
+constexpr std::int64_t kMostAnalysed = 3;
 /// A damaged spool must not fill the disk.
 constexpr std::int64_t kMostRows = 10'000;
 /// Places are computed for the stacks with the most bytes.
@@ -54,10 +54,10 @@ Status OutOfMemory::apply(const wire::OutOfMemoryRecord& record) {
   row.ns = journal_.now.ns;
   DCMT_RETURN_IF_ERROR(journal_.writer.write(row));
   journal_.rows.see_finding(FindingKind::kOutOfMemory, record.header.aux, 0);
-  return count_ <= kMostLooked ? look(row) : Status{};
+  return count_ <= kMostAnalysed ? analyse(row) : Status{};
 }
 
-Status OutOfMemory::look(const OutOfMemoryRow& row) {
+Status OutOfMemory::analyse(const OutOfMemoryRow& row) {
   Pending error;
   error.thread = journal_.thread;
   OomFacts& facts = error.facts;
@@ -192,6 +192,6 @@ Expected<std::string> OutOfMemory::site(RowId stack) {
   return own.empty() ? innermost : own;
 }
 
-std::vector<OomFacts> OutOfMemory::take() { return std::exchange(seen_, {}); }
+std::vector<OomFacts> OutOfMemory::drain() { return std::exchange(seen_, {}); }
 
 }  // namespace dcmt::recorder

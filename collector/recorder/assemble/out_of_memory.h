@@ -32,7 +32,7 @@ class OutOfMemory {
 
   /// The live memory at the errors that were completed since the last call. Only the first few errors of a process are
   /// analysed.
-  std::vector<OomFacts> take();
+  std::vector<OomFacts> drain();
   [[nodiscard]] std::int64_t count() const { return count_; }
 
   template <class Visit>
@@ -48,7 +48,7 @@ class OutOfMemory {
     std::vector<std::pair<RowId, std::int64_t>> held;  ///< storages and their bytes
   };
 
-  Status look(const OutOfMemoryRow& row);
+  Status analyse(const OutOfMemoryRow& row);
   Status find_alive(const OutOfMemoryRow& row, Pending& error);
   Status complete(Pending& error);
   Expected<std::string> site(RowId stack);

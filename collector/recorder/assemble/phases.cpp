@@ -34,7 +34,7 @@ void Phases::resume() {
 
 void Phases::first_record() { first_ = step_begin_ = journal_.now; }
 
-void Phases::open(Kind kind, const Moment& from, std::int64_t thread) {
+void Phases::open(Kind kind, const Point& from, std::int64_t thread) {
   phase_ = kind;
   phase_row_ = journal_.ids.mark++;
   phase_from_ = from;
@@ -45,7 +45,7 @@ void Phases::open(Kind kind, const Moment& from, std::int64_t thread) {
   later_forward_ = {};
 }
 
-Status Phases::write_phase(RowId id, std::int64_t kind, const Moment& from, const Moment& to) {
+Status Phases::write_phase(RowId id, std::int64_t kind, const Point& from, const Point& to) {
   MarkRow row;
   row.id = id;
   row.kind = "phase";
@@ -55,7 +55,7 @@ Status Phases::write_phase(RowId id, std::int64_t kind, const Moment& from, cons
   return to.set() ? journal_.rows.write(row) : journal_.rows.write_open(row);
 }
 
-Status Phases::write_phase(const Moment& to) { return write_phase(phase_row_, phase_, phase_from_, to); }
+Status Phases::write_phase(const Point& to) { return write_phase(phase_row_, phase_, phase_from_, to); }
 
 Status Phases::close_inner() {
   if (inner_row_ == 0) return {};
@@ -65,7 +65,7 @@ Status Phases::close_inner() {
   return {};
 }
 
-Status Phases::close(const Moment& to) {
+Status Phases::close(const Point& to) {
   if (phase_ == kNone) return {};
   DCMT_RETURN_IF_ERROR(close_inner());
   DCMT_RETURN_IF_ERROR(write_phase(to));
@@ -157,7 +157,7 @@ Status Phases::optimizer_ended() {
   return followed_backward ? journal_.rows.end_interval(next_step_ - 1, journal_.now) : Status{};
 }
 
-Status Phases::write_step(RowId id, std::int64_t number, const Moment& from) {
+Status Phases::write_step(RowId id, std::int64_t number, const Point& from) {
   MarkRow row;
   row.id = id;
   row.kind = "step";

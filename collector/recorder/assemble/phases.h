@@ -41,7 +41,7 @@ class Phases {
   Status op_begin(OpRole role, RowId op, std::size_t depth);
   Status op_end(OpRole role, RowId op);
   /// A tensor, a storage or a block began while no operator was running on the thread.
-  Status memory_taken() { return op_begin(OpRole::kPlain, 0, 0); }
+  Status memory_allocated() { return op_begin(OpRole::kPlain, 0, 0); }
   /// The current step ends and has this number.
   Status explicit_step(std::int64_t number, RowId name, RowId stack, RowId op);
   /// An explicit span of kind step began: automatic steps are turned off.
@@ -89,36 +89,36 @@ class Phases {
  private:
   enum Kind : std::int64_t { kNone, kForward, kBackward, kOptimizer };
 
-  void open(Kind kind, const Moment& from, std::int64_t thread);
-  Status close(const Moment& to);
+  void open(Kind kind, const Point& from, std::int64_t thread);
+  Status close(const Point& to);
   Status close_running();
-  Status write_phase(const Moment& to);
-  Status write_phase(RowId id, std::int64_t kind, const Moment& from, const Moment& to);
+  Status write_phase(const Point& to);
+  Status write_phase(RowId id, std::int64_t kind, const Point& from, const Point& to);
   Status close_inner();
   Status optimizer_ended();
-  Status write_step(RowId row, std::int64_t number, const Moment& from);
+  Status write_step(RowId row, std::int64_t number, const Point& from);
 
   Journal& journal_;
   RowId names_[4] = {};  ///< strings by Kind
 
   std::int64_t phase_ = kNone;
   RowId phase_row_ = 0;
-  Moment phase_from_;
+  Point phase_from_;
   std::int64_t phase_thread_ = 0;
   std::int64_t forward_thread_ = -1;
   RowId optimizer_ = 0;     ///< operator row of the current optimizer phase
   std::int64_t nodes_ = 0;  ///< running autograd nodes of the current backward
   RowId inner_row_ = 0;     ///< row of a running backward inside the optimizer phase
-  Moment inner_from_;
-  Moment node_end_;       ///< end of the last node
-  Moment later_forward_;  ///< begin of a forward, if a backward follows
+  Point inner_from_;
+  Point node_end_;       ///< end of the last node
+  Point later_forward_;  ///< begin of a forward, if a backward follows
   std::int64_t fresh_step_ = 1;
   bool stored_ = false;        ///< the current phase's row is in the trace
   bool inner_stored_ = false;  ///< the row of the backward inside it is in the trace
 
-  Moment first_;
-  Moment step_begin_;
-  Moment last_step_from_;
+  Point first_;
+  Point step_begin_;
+  Point last_step_from_;
   RowId last_step_row_ = 0;  ///< of the last automatic step
   std::int64_t next_step_ = 0;
   std::int64_t steps_ = 0;

@@ -64,7 +64,7 @@ TEST_F(PhasesTest, PhasesAndStepsComeFromTheOperators) {
   EXPECT_EQ(totals_.steps, 2);
 }
 
-TEST_F(PhasesTest, PhasesAreToldFromMemoryWhereNoOperatorIsObserved) {
+TEST_F(PhasesTest, PhasesAreDerivedFromMemoryWhereNoOperatorIsObserved) {
   TestStream s;
   s.named_thread(100, "python");
   const auto forward = s.alloc(0x1000, 100);

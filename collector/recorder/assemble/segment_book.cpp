@@ -78,7 +78,7 @@ Status SegmentBook::commit() {
   Status status;
   // Segments that existed when the allocators were listed. If the recording began with the program, they began when the
   // first allocator had memory.
-  const Moment begin = before_ns_ != 0 ? Moment{0, before_ns_} : first_;
+  const Point begin = before_ns_ != 0 ? Point{0, before_ns_} : first_;
   for (auto& [gpu, device] : devices_) {
     device.history.each_changed([&](SegmentRow& row) {
       if (!status.ok()) return;

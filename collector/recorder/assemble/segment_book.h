@@ -54,7 +54,7 @@ class SegmentBook {
   StreamNumbers& streams_;
   std::map<std::int64_t, OfDevice> devices_;  ///< by gpu
   RowId next_id_ = 1;
-  Moment first_;  ///< first time at which an allocator had memory
+  Point first_;  ///< first time at which an allocator had memory
   bool is_listed_ = false;
   std::int64_t before_ns_ = 0;  ///< 0: the recording began together with the program
 };

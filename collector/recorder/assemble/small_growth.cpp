@@ -23,14 +23,14 @@ constexpr double kBetween = 0.02, kBetweenShare = 1.0 / 32;
 
 bool SmallGrowth::is_due(double now, const SmallBlocksThen& then) const {
   if (gave_up_ || followed_ == kMostFollowed || then.rounds < kFirstRound || now < next_) return false;
-  return !looked_ || then.bytes >= last_bytes_ + std::max(kMore, last_bytes_ / kMorePart);
+  return !has_reading_ || then.bytes >= last_bytes_ + std::max(kMore, last_bytes_ / kMorePart);
 }
 
-std::vector<std::size_t> SmallGrowth::looked(double now, const SmallBlocksThen& then, const BytesBySize& live) {
+std::vector<std::size_t> SmallGrowth::add_reading(double now, const SmallBlocksThen& then, const BytesBySize& live) {
   std::vector<std::size_t> grown;
   for (std::size_t i = 0; i < kSizeClasses; ++i) {
     Size& size = sizes_[i];
-    size.rises = looked_ && live[i] >= size.last + kMore / kRisePart ? size.rises + 1 : 0;
+    size.rises = has_reading_ && live[i] >= size.last + kMore / kRisePart ? size.rises + 1 : 0;
     size.last = live[i];
     if (size.rises >= kRises && !size.followed && i != kNumbers) grown.push_back(i);
   }
@@ -38,7 +38,7 @@ std::vector<std::size_t> SmallGrowth::looked(double now, const SmallBlocksThen& 
   grown.resize(std::min(grown.size(), kMostFollowed - followed_));
   for (const std::size_t i : grown) sizes_[i].followed = true;
   followed_ += grown.size();
-  looked_ = true;
+  has_reading_ = true;
   last_bytes_ = then.bytes;
   next_ = now + std::max(kBetween, kBetweenShare * now);
   return grown;

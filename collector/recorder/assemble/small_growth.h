@@ -28,7 +28,7 @@ class SmallGrowth {
   /// True if reading the sizes is worth its cost: the small blocks have grown since the last reading.
   [[nodiscard]] bool is_due(double now, const SmallBlocksThen& then) const;
   /// Processes a reading. Returns the classes to track from now on that were not tracked before.
-  std::vector<std::size_t> looked(double now, const SmallBlocksThen& then, const BytesBySize& live);
+  std::vector<std::size_t> add_reading(double now, const SmallBlocksThen& then, const BytesBySize& live);
   /// The sizes could not be read: there is no further reading.
   void give_up() { gave_up_ = true; }
 
@@ -41,7 +41,7 @@ class SmallGrowth {
 
   std::array<Size, kSizeClasses> sizes_;
   std::size_t followed_ = 0;
-  bool looked_ = false;
+  bool has_reading_ = false;
   bool gave_up_ = false;
   std::int64_t last_bytes_ = 0;
   double next_ = 0;

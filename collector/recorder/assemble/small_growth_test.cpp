@@ -13,7 +13,7 @@ constexpr std::size_t kLeak = size_class_of(4096), kOther = size_class_of(8192);
 struct Followed {
   std::vector<std::size_t> classes;
   int step = 0;
-  int looks = 0;
+  int readings = 0;
 };
 Followed run(int steps, const std::function<void(int step, BytesBySize& live)>& each) {
   SmallGrowth growth;
@@ -25,8 +25,8 @@ Followed run(int steps, const std::function<void(int step, BytesBySize& live)>& 
     for (const std::int64_t bytes : live) sum += bytes;
     const SmallBlocksThen then{step, sum};
     if (!growth.is_due(0.1 * step, then)) continue;
-    ++followed.looks;
-    const std::vector<std::size_t> more = growth.looked(0.1 * step, then, live);
+    ++followed.readings;
+    const std::vector<std::size_t> more = growth.add_reading(0.1 * step, then, live);
     if (!more.empty() && followed.step == 0) followed.step = step;
     followed.classes.insert(followed.classes.end(), more.begin(), more.end());
   }
@@ -39,14 +39,14 @@ TEST(SmallGrowthTest, ASizeOfWhichEachStepKeepsOneIsFollowedOnce) {
   EXPECT_LE(followed.step, 80) << "4 times 64 KiB";
 }
 
-TEST(SmallGrowthTest, ThereIsTimeBetweenTwoLooks) {
+TEST(SmallGrowthTest, ThereIsTimeBetweenTwoReadings) {
   SmallGrowth growth;
   const BytesBySize live{};
-  growth.looked(1, {2, 0}, live);
+  growth.add_reading(1, {2, 0}, live);
   EXPECT_FALSE(growth.is_due(1.03, {3, 1 << 30})) << "a thirty-second of the run";
   EXPECT_TRUE(growth.is_due(1.04, {3, 1 << 30}));
   SmallGrowth early;
-  early.looked(0.01, {2, 0}, live);
+  early.add_reading(0.01, {2, 0}, live);
   EXPECT_FALSE(early.is_due(0.029, {3, 1 << 30})) << "20 ms";
   EXPECT_TRUE(early.is_due(0.031, {3, 1 << 30}));
 }
@@ -78,15 +78,15 @@ TEST(SmallGrowthTest, AtMostEightSizesAreFollowedThoseThatHaveMost) {
   EXPECT_EQ(followed.classes, (std::vector<std::size_t>{200, 180, 160, 140, 120, 100, 80, 60}));
 }
 
-TEST(SmallGrowthTest, LooksAreFewWhereNothingGrowsAndRarerAsTimePasses) {
-  EXPECT_EQ(run(10'000, [](int, BytesBySize&) {}).looks, 1);
+TEST(SmallGrowthTest, ReadingsAreFewWhereNothingGrowsAndRarerAsTimePasses) {
+  EXPECT_EQ(run(10'000, [](int, BytesBySize&) {}).readings, 1);
   // 1 MiB more in each of 10,000 steps, with alternating sizes.
   const Followed followed =
       run(10'000, [](int step, BytesBySize& live) { live[static_cast<std::size_t>(step) % kSizeClasses] += 1 << 20; });
-  EXPECT_LT(followed.looks, 300);
+  EXPECT_LT(followed.readings, 300);
 }
 
-TEST(SmallGrowthTest, WithoutTheRightToReadThereIsNoOtherLook) {
+TEST(SmallGrowthTest, WithoutTheRightToReadThereIsNoOtherReading) {
   SmallGrowth growth;
   EXPECT_TRUE(growth.is_due(1, {3, 1 << 20}));
   growth.give_up();

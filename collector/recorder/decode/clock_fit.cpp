@@ -92,7 +92,7 @@ ClockFit::Outcome ClockFit::add(ClockReading reading) {
   const bool changed = move_window();
   rate_ = 0;
   rate_ = rate();
-  return changed ? Outcome::kNewRate : Outcome::kTaken;
+  return changed ? Outcome::kNewRate : Outcome::kUsed;
 }
 
 std::int64_t ClockFit::ns(std::uint64_t tsc) const {

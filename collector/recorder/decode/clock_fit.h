@@ -16,7 +16,7 @@ struct ClockReading {
 class ClockFit {
  public:
   enum class Outcome {
-    kTaken,
+    kUsed,
     kEarlier,   ///< older than the latest reading, and on the line: threads' readings may arrive out of order
     kNonsense,  ///< goes backwards; ignored
     kJumped,    ///< far from the line (the machine was suspended, or the counter was reset): a new line begins here

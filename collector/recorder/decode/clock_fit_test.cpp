@@ -30,7 +30,7 @@ std::int64_t follow(ClockFit& fit, const Truth& truth, double seconds, double ev
   std::int64_t worst = 0;
   for (double at = 0; at < seconds; at += every) {
     const Outcome outcome = fit.add(read(truth, at));
-    EXPECT_EQ(outcome, Outcome::kTaken) << "at " << at;
+    EXPECT_EQ(outcome, Outcome::kUsed) << "at " << at;
     for (const double share : {0.1, 0.5, 0.9}) {
       const ClockReading now = read(truth, at + share * every);
       worst = std::max(worst, std::abs(fit.ns(now.tsc) - static_cast<std::int64_t>(now.ns)));
@@ -79,7 +79,7 @@ TEST(ClockFit, ASuspensionIsAJumpAndTheLineBeginsAnew) {
   EXPECT_NEAR(static_cast<double>(fit.jump_ns()), 3600e9, 1e3);
   const ClockReading later = read(suspended, 3651.5);
   EXPECT_NEAR(static_cast<double>(fit.ns(later.tsc)), static_cast<double>(later.ns), 100);
-  EXPECT_EQ(fit.add(read(suspended, 3652)), Outcome::kTaken);
+  EXPECT_EQ(fit.add(read(suspended, 3652)), Outcome::kUsed);
   EXPECT_LE(fit.error_ns(), 100) << "a jump is no error of the line";
 }
 

@@ -51,7 +51,7 @@ Status Dictionary::resume() {
   for (auto& [wire, frames] : waiting_frames_) {
     for (WaitingFrame& frame : frames) frame.line = lines[frame.id];
   }
-  return journal_.state.each_record([this](const Moment&, std::uint32_t, RowId, std::string_view bytes) -> Status {
+  return journal_.state.each_record([this](const Point&, std::uint32_t, RowId, std::string_view bytes) -> Status {
     const auto record = view_as<wire::CodeRecord>(bytes);
     if (!record || record->header.type != wire::RecordType::kCode) return {};
     return learn_code(*record);

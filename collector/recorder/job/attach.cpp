@@ -122,7 +122,7 @@ class Recording {
     auto last_status = Clock::now();
     while (!signals.came() && !is_time_over()) {
       DCMT_ASSIGN_OR_RETURN(const std::size_t drained, drain());
-      DCMT_RETURN_IF_ERROR(look_at_condition());
+      DCMT_RETURN_IF_ERROR(check_condition());
       bool goes_on = false;
       for (Attached& each : all_) {
         if (each.is_over()) continue;
@@ -174,7 +174,7 @@ class Recording {
   Status connect_all(const Entering& entering) {
     for (const pid_t pid : options_.pids) {
       DCMT_ASSIGN_OR_RETURN(StandbyConnection connection, connect(pid, entering));
-      DCMT_ASSIGN_OR_RETURN(TargetProcess target, look_at(pid));
+      DCMT_ASSIGN_OR_RETURN(TargetProcess target, inspect_process(pid));
       all_.emplace_back(options_, std::move(target), std::move(connection));
     }
     return {};
@@ -208,7 +208,7 @@ class Recording {
     return options_.when && time >= kMostWithoutStep && steps() == steps_when_met_;
   }
 
-  Status look_at_condition() {
+  Status check_condition() {
     if (!options_.when || counts_from_) return {};
     const auto meets = [&](Attached& each) { return each.past_is_known() && each.meets(options_.when->condition); };
     const auto first = std::ranges::find_if(all_, meets);
@@ -298,7 +298,7 @@ Expected<AttachResult> attach(const AttachOptions& options) {
   tables.push_back(options.shipped_operators);
   DCMT_ASSIGN_OR_RETURN(const OperatorTables operators, compile_operator_tables(tables));
   DCMT_ASSIGN_OR_RETURN(const TraceFolders folders, prepare_folders(options.folder, options.scratch));
-  DCMT_ASSIGN_OR_RETURN(const TargetProcess first, look_at(options.pids.front()));
+  DCMT_ASSIGN_OR_RETURN(const TargetProcess first, inspect_process(options.pids.front()));
   RunState state = state_of(first.command, folders);
   if (const Status claimed = claim_run_folder(options.folder, options.replace, launch_of_environment(), state);
       !claimed.ok()) {
@@ -333,7 +333,7 @@ Expected<StandbyState> standby_state(pid_t pid) {
 }
 
 Status detach(pid_t pid) {
-  DCMT_ASSIGN_OR_RETURN(const TargetProcess target, look_at(pid));
+  DCMT_ASSIGN_OR_RETURN(const TargetProcess target, inspect_process(pid));
   if (!target.in_standby && !target.recorded_run) {
     return Error{ErrorCode::kCannotRecord, process_text(pid) + " is not recorded by attach: there is nothing to end"};
   }

@@ -86,7 +86,7 @@ Expected<std::vector<pid_t>> choose_among(const std::vector<TargetProcess>& ther
 
 Expected<std::vector<pid_t>> choose_targets(const TargetChoice& choice) {
   if (choice.pid != 0 && !choice.all_ranks) return std::vector<pid_t>{choice.pid};
-  if (choice.pid != 0) DCMT_RETURN_IF_ERROR(look_at(choice.pid).status());
+  if (choice.pid != 0) DCMT_RETURN_IF_ERROR(inspect_process(choice.pid).status());
   return choose_among(choice.only_standby ? all_in_standby() : all_with_torch(), choice);
 }
 

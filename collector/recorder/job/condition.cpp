@@ -25,7 +25,7 @@ void skip_blanks(std::string_view& text) {
   while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
 }
 
-bool take(std::string_view& text, std::string_view word) {
+bool consume(std::string_view& text, std::string_view word) {
   if (!text.starts_with(word)) return false;
   text.remove_prefix(word.size());
   skip_blanks(text);
@@ -57,11 +57,11 @@ Expected<Condition> parse_condition(const std::string& text) {
   std::string_view rest = text;
   skip_blanks(rest);
   Condition condition;
-  const auto counted = std::ranges::find_if(kCounted, [&](const auto& each) { return take(rest, each.first); });
+  const auto counted = std::ranges::find_if(kCounted, [&](const auto& each) { return consume(rest, each.first); });
   if (counted == kCounted.end()) return wrong;
   condition.what = counted->second;
-  condition.or_equal = take(rest, ">=");
-  if (!condition.or_equal && !take(rest, ">")) return wrong;
+  condition.or_equal = consume(rest, ">=");
+  if (!condition.or_equal && !consume(rest, ">")) return wrong;
   double number = 0;
   const auto [end, failure] = std::from_chars(rest.data(), rest.data() + rest.size(), number);
   if (failure != std::errc()) return wrong;

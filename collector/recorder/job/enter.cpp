@@ -39,7 +39,7 @@ bool may_come_to_it(const TargetProcess& target) {
 
 Status wait_for_torch(pid_t pid, const Entering& entering) {
   for (;; std::this_thread::sleep_for(kPause)) {
-    DCMT_ASSIGN_OR_RETURN(const TargetProcess target, look_at(pid));
+    DCMT_ASSIGN_OR_RETURN(const TargetProcess target, inspect_process(pid));
     if (const auto obstacle = obstacle_of(target)) return refusal(*obstacle);
     if (target.has_torch) return {};
     if (!may_come_to_it(target)) return refusal(why_not_in_standby(target));
@@ -55,7 +55,7 @@ Expected<StandbyConnection> connect(pid_t pid, const Entering& entering) {
   for (;; std::this_thread::sleep_for(kPause)) {
     const auto goes_on_for = [&](Clock::duration most) { return Clock::now() - began < most && entering.goes_on(); };
     const bool again = entering.waits && goes_on_for(kMostUntilReady);
-    DCMT_ASSIGN_OR_RETURN(const TargetProcess target, look_at(pid));
+    DCMT_ASSIGN_OR_RETURN(const TargetProcess target, inspect_process(pid));
     Expected<StandbyConnection> connection = StandbyConnection::open(pid);
     if (connection.ok() || obstacle_of(target)) return connection;
     if (may_enter(target, entering.entry)) {
@@ -72,7 +72,7 @@ Expected<StandbyConnection> connect(pid_t pid, const Entering& entering) {
 }
 
 Status check_can_attach(pid_t pid, const std::string& entry) {
-  DCMT_ASSIGN_OR_RETURN(const TargetProcess target, look_at(pid));
+  DCMT_ASSIGN_OR_RETURN(const TargetProcess target, inspect_process(pid));
   const Expected<StandbyConnection> connection = StandbyConnection::open(pid);
   if (connection.ok() || obstacle_of(target) || !may_enter(target, entry)) return connection.status();
   const auto obstacle = injection_obstacle(target);

@@ -79,7 +79,7 @@ GroupWitness::~GroupWitness() {
   if (pid_ > 0) waitpid(pid_, nullptr, 0);
 }
 
-bool GroupWitness::take(SignalCounts& counts) {
+bool GroupWitness::receive(SignalCounts& counts) {
   counts = {};
   const char ask = 0;
   return fd_ >= 0 && pid_ > 0 && send(fd_, &ask, 1, MSG_NOSIGNAL) == 1 &&

@@ -26,7 +26,7 @@ class GroupWitness {
   GroupWitness& operator=(const GroupWitness&) = delete;
 
   /// The group's signals since the last call. False if the witness is gone.
-  bool take(SignalCounts& counts);
+  bool receive(SignalCounts& counts);
 
  private:
   int fd_ = -1;

@@ -41,7 +41,7 @@ std::size_t own_memory() {
 MemoryReader::MemoryReader(pid_t pid, scan::LayoutFolders layouts, scan::Scope scope)
     : pid_(pid), layouts_(std::move(layouts)), scope_(scope), needs_(kUsual) {}
 
-MemoryReader::~MemoryReader() { (void)take(true); }
+MemoryReader::~MemoryReader() { (void)receive(true); }
 
 bool MemoryReader::fits() const { return own_memory() + needs_ <= std::max(kMostMemory, needs_ + needs_ / 4); }
 
@@ -79,7 +79,7 @@ void MemoryReader::start(std::int64_t smallest, Also also) {
   }
 }
 
-std::optional<Expected<MemoryReading>> MemoryReader::take(bool wait) {
+std::optional<Expected<MemoryReading>> MemoryReader::receive(bool wait) {
   if (!result_.valid()) return std::nullopt;
   if (!wait && result_.wait_for(std::chrono::seconds(0)) != std::future_status::ready) return std::nullopt;
   result_.wait();

@@ -39,7 +39,7 @@ class MemoryReader {
   /// Begins a reading of storages of at least this size. If no thread can be started, that is the result.
   void start(std::int64_t smallest, Also also = Also::kNothing);
   /// The reading if it is over; with `wait`, waits for it.
-  std::optional<Expected<MemoryReading>> take(bool wait);
+  std::optional<Expected<MemoryReading>> receive(bool wait);
 
  private:
   Expected<MemoryReading> read(std::int64_t smallest, Also also);

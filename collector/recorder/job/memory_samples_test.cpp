@@ -43,7 +43,7 @@ TEST(SampleSchedule, ClassesAreReadAfterTheFirstStepsThenSeldomAndWithGrowth) {
   EXPECT_TRUE(schedule.classes_are_due(1.1, 9, 100 * kMiB));
 }
 
-TEST(SampleSchedule, ClassesTakeTheirShareOfTheRunAtMost) {
+TEST(SampleSchedule, ClassesUseTheirShareOfTheRunAtMost) {
   SampleSchedule schedule;
   double spent = 0;
   for (double now = 0; now < 1000; now += 0.01) {

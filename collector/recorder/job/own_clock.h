@@ -12,9 +12,9 @@ namespace dcmt::recorder {
 /// All clocks at one time; nothing if this thread was interrupted during the reading.
 inline std::optional<ClockTriple> read_own_clock() {
   constexpr std::uint64_t kMaxCycles = 20'000;
-  const agent::ClockLook look = agent::look_at_clock();
-  if (look.apart > kMaxCycles) return std::nullopt;
-  return ClockTriple{look.tsc, look.monotonic_ns, agent::nanoseconds(CLOCK_REALTIME)};
+  const agent::ClockSample sample = agent::sample_clock();
+  if (sample.apart > kMaxCycles) return std::nullopt;
+  return ClockTriple{sample.tsc, sample.monotonic_ns, agent::nanoseconds(CLOCK_REALTIME)};
 }
 
 }  // namespace dcmt::recorder

@@ -196,13 +196,13 @@ Status ProcessRecorder::give_up_past(const std::string& why) {
 Status ProcessRecorder::read_past() {
   if (memory_ == nullptr) return give_up_past("its memory is not read");
   if (!std::exchange(past_->reads, true)) memory_->start(kFollowedBytes, Also::kLiving);
-  reader_.take();
+  reader_.read();
   hold_sequenced();
-  const std::optional<Expected<MemoryReading>> reading = memory_->take(false);
+  const std::optional<Expected<MemoryReading>> reading = memory_->receive(false);
   if (!reading) return {};
   // An incomplete record hides the records after it.
   for (auto until = std::chrono::steady_clock::now() + kGivenUpAfter;;) {
-    reader_.take();
+    reader_.read();
     hold_sequenced();
     if (reader_.waiting() == 0 || std::chrono::steady_clock::now() > until) break;
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
@@ -250,7 +250,7 @@ Status ProcessRecorder::skip_gap() {
 
 Status ProcessRecorder::wait_or_skip_gap() {
   // Chunks are read one after the other: the missing record may have been published behind the scan.
-  reader_.take();
+  reader_.read();
   DCMT_RETURN_IF_ERROR(apply_sequenced());
   if (reader_.waiting() == 0) return {};
   const auto now = std::chrono::steady_clock::now();
@@ -278,7 +278,7 @@ void ProcessRecorder::follow_small_growth() {
   if (!small_growth_.is_due(now, then)) return;
   const std::optional<BytesBySize> live = read_small_block_sizes(pid_, reader_.small_block_tables());
   if (!live) return small_growth_.give_up();
-  for (const std::size_t size_class : small_growth_.looked(now, then, *live)) {
+  for (const std::size_t size_class : small_growth_.add_reading(now, then, *live)) {
     reader_.follow_size_class(size_class);
     assembler_->size_is_followed(size_class);
   }
@@ -310,7 +310,7 @@ Progress ProcessRecorder::progress() {
 
 Status ProcessRecorder::serve_asked_reading() {
   // The process has published its last events before it asked.
-  reader_.take();
+  reader_.read();
   DCMT_RETURN_IF_ERROR(apply_sequenced());
   if (reader_.asked_reading() == AskedReading::kRequested) {
     serve_request();
@@ -369,7 +369,7 @@ double ProcessRecorder::since_first_record() const {
 }
 
 Status ProcessRecorder::end_reading(MemoryReader& reader, bool wait) {
-  const std::optional<Expected<MemoryReading>> reading = reader.take(wait);
+  const std::optional<Expected<MemoryReading>> reading = reader.receive(wait);
   if (!reading) return {};
   uncommitted_ = true;
   if (&reader == memory_.get() && extra_reading_ == ExtraReading::kUnderWay) extra_reading_ = ExtraReading::kOver;
@@ -380,7 +380,7 @@ Status ProcessRecorder::end_reading(MemoryReader& reader, bool wait) {
     return ProcessRecorder::is_alive(reader_.facts()) ? assembler_->reading_failed(reading->error().message) : Status{};
   }
   // Apply first what the process has published up to the end of the reading.
-  reader_.take();
+  reader_.read();
   DCMT_RETURN_IF_ERROR(apply_sequenced());
   const MemoryReading& done = **reading;
   // A reading that the program requested does not count for the recorder's share.
@@ -393,12 +393,12 @@ Status ProcessRecorder::end_reading(MemoryReader& reader, bool wait) {
 
 Expected<std::size_t> ProcessRecorder::poll() {
   // Before the records are copied, so that no record is later than the reading.
-  if (const auto clock = read_own_clock()) DCMT_RETURN_IF_ERROR(assembler_->take_own_clock(*clock));
+  if (const auto clock = read_own_clock()) DCMT_RETURN_IF_ERROR(assembler_->add_own_clock(*clock));
   if (past_ != nullptr) {
     DCMT_RETURN_IF_ERROR(read_past());
     if (past_ != nullptr) return 0;
   }
-  const std::size_t taken = reader_.take();
+  const std::size_t copied = reader_.read();
   DCMT_RETURN_IF_ERROR(apply_sequenced());
   publish_cpu_memory();
   DCMT_RETURN_IF_ERROR(find_rank());
@@ -411,7 +411,7 @@ Expected<std::size_t> ProcessRecorder::poll() {
   if (uncommitted_ && (pressed || std::chrono::steady_clock::now() - last_commit_ > kCommitEvery)) {
     DCMT_RETURN_IF_ERROR(commit());
   }
-  return taken;
+  return copied;
 }
 
 TorchThen ProcessRecorder::torch_then() const {
@@ -453,18 +453,18 @@ Status ProcessRecorder::note_damage() {
 
 Status ProcessRecorder::finish(const std::string& exit, const std::string& state) {
   if (past_ != nullptr) {
-    reader_.take();
+    reader_.read();
     hold_sequenced();
     DCMT_RETURN_IF_ERROR(give_up_past(kTooShort));
-    if (memory_ != nullptr) (void)memory_->take(true);
+    if (memory_ != nullptr) (void)memory_->receive(true);
   }
   // A process that is left while it runs continues to publish: the trace ends with what it has published by now.
-  const std::uint64_t end = reader_.last_taken_sequence();
-  std::size_t taken = 0;
+  const std::uint64_t end = reader_.last_assigned_sequence();
+  std::size_t copied = 0;
   do {
-    taken = reader_.take();
+    copied = reader_.read();
     DCMT_RETURN_IF_ERROR(apply_sequenced());
-  } while (taken != 0 && reader_.next_sequence() <= end);
+  } while (copied != 0 && reader_.next_sequence() <= end);
   // The threads that acquired these sequences were killed before their records were complete.
   while (reader_.waiting() != 0) DCMT_RETURN_IF_ERROR(skip_gap());
   if (variables_ != nullptr && variables_->is_reading()) DCMT_RETURN_IF_ERROR(end_reading(*variables_, true));

@@ -91,7 +91,7 @@ class ProcessRecorder {
 
   [[nodiscard]] const spool::SpoolReader& spool() const { return reader_; }
   [[nodiscard]] Totals totals() const { return assembler_->totals(); }
-  std::vector<OomFacts> take_out_of_memory() { return assembler_->take_out_of_memory(); }
+  std::vector<OomFacts> drain_out_of_memory() { return assembler_->drain_out_of_memory(); }
   [[nodiscard]] const std::string& trace_path() const { return trace_path_; }
   /// A value for meta::kExit if only the agent has seen the process's end: whether it exited normally.
   [[nodiscard]] std::string unseen_exit() const;

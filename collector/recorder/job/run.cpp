@@ -83,7 +83,7 @@ RunState state_at_start(const RunOptions& options, const TraceFolders& folders, 
 }
 
 void pass_signals_on(SignalQueue& signals, const JobState& job) {
-  for (const signalfd_siginfo& signal : signals.take()) {
+  for (const signalfd_siginfo& signal : signals.receive()) {
     if (!job.wait_status) pass_on(job.pid, signal);  // once it is reaped, another process can have its pid
   }
 }

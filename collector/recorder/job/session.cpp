@@ -25,9 +25,9 @@ namespace {
 namespace fs = std::filesystem;
 
 /// Time between two searches for processes that have begun or ended.
-constexpr auto kLookForProcesses = std::chrono::milliseconds(50);
+constexpr auto kSearchEvery = std::chrono::milliseconds(50);
 /// Limit of a run's out-of-memory errors that are printed at once.
-constexpr std::int64_t kMostTold = 3;
+constexpr std::int64_t kMostReported = 3;
 
 /// Launchers import torch and never make a tensor: their traces would be empty, so they are removed.
 bool has_content(const std::string& trace) {
@@ -56,12 +56,12 @@ Session::Session(TraceFolders folders, std::string spool_folder, const Retention
 
 std::size_t Session::poll(const JobState& job) {
   const auto now = std::chrono::steady_clock::now();
-  const bool look = now - last_look_ > kLookForProcesses || job.wait_status.has_value() != saw_job_end_;
-  if (look) {
-    last_look_ = now;
+  const bool search = now - last_search_ > kSearchEvery || job.wait_status.has_value() != saw_job_end_;
+  if (search) {
+    last_search_ = now;
     saw_job_end_ = job.wait_status.has_value();
     find_new(job);
-    if (!job.wait_status) unseen_.look(job.pid, seen_pids_);
+    if (!job.wait_status) unseen_.inspect(job.pid, seen_pids_);
   }
   std::size_t drained = 0;
   for (auto it = live_.begin(); it != live_.end();) {
@@ -74,8 +74,8 @@ std::size_t Session::poll(const JobState& job) {
       continue;
     }
     drained += *result;
-    tell_out_of_memory(process);
-    if (look && has_ended(it->second, job)) {
+    report_out_of_memory(process);
+    if (search && has_ended(it->second, job)) {
       finish(it->first, process, exit_of(it->second, job));
       it = live_.erase(it);
       continue;
@@ -98,7 +98,7 @@ void Session::abandon_rest() {
 std::vector<std::string> Session::notes() const {
   std::vector<std::string> notes = notes_;
   for (std::string& each : unseen_.notes()) notes.push_back(std::move(each));
-  if (out_of_memory_ > told_) {
+  if (out_of_memory_ > reported_) {
     notes.push_back(fmt::format("{} out-of-memory errors in all; each is in: dc-memtrace report {}", out_of_memory_,
                                 shell_word(folders_.output)));
   }
@@ -237,7 +237,7 @@ void Session::finish(const std::string& spool_path, ProcessRecorder& process, co
   const bool refused = process.spool().state() == spool::AgentState::kRefused;
   if (refused) notes_.push_back(process.spool().message());
   const Status done = process.finish(exit, "finished");
-  tell_out_of_memory(process);
+  report_out_of_memory(process);
   out_of_memory_ += process.totals().out_of_memory;
   std::error_code error;
   if (!done.ok()) {
@@ -275,10 +275,10 @@ void Session::note_moved(std::vector<MovedTrace> moved) {
 
 /// Prints at once, because the job may hang or be killed next. It prints in one piece and begins a new line, because
 /// the job writes there, too.
-void Session::tell_out_of_memory(ProcessRecorder& process) {
-  for (const OomFacts& facts : process.take_out_of_memory()) {
-    if (told_ == kMostTold) return;
-    ++told_;
+void Session::report_out_of_memory(ProcessRecorder& process) {
+  for (const OomFacts& facts : process.drain_out_of_memory()) {
+    if (reported_ == kMostReported) return;
+    ++reported_;
     const std::int32_t rank = process.spool().facts().rank;
     const std::string lines = "\n" + oom_lines(facts, rank >= 0 ? fmt::format(", rank {}", rank) : "", folders_.output);
     [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, lines.data(), lines.size());

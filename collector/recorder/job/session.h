@@ -66,7 +66,7 @@ class Session {
   [[nodiscard]] static bool has_ended(const Live& live, const JobState& job);
   void finish(const std::string& spool_path, ProcessRecorder& process, const std::string& exit);
   void note_moved(std::vector<MovedTrace> moved);
-  void tell_out_of_memory(ProcessRecorder& process);
+  void report_out_of_memory(ProcessRecorder& process);
   void give_up(const std::string& spool_path, const ProcessRecorder& process, const Error& error);
 
   const TraceFolders folders_;
@@ -81,14 +81,14 @@ class Session {
   std::map<std::string, Live> live_;
   std::set<pid_t> seen_pids_;  ///< processes that have a spool or have reported why not
   UnseenProcesses unseen_;
-  std::chrono::steady_clock::time_point last_look_{};
+  std::chrono::steady_clock::time_point last_search_{};
   bool saw_job_end_ = false;
   std::set<std::string> seen_;
   std::set<std::string> names_;
   std::vector<std::string> finished_;
   std::vector<std::string> notes_;
   bool unfinished_ = false, unmoved_ = false;
-  std::int64_t told_ = 0;           ///< out-of-memory errors that were reported
+  std::int64_t reported_ = 0;       ///< out-of-memory errors that were reported
   std::int64_t out_of_memory_ = 0;  ///< such errors of processes that are over
 };
 

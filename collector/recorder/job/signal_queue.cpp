@@ -52,7 +52,7 @@ void SignalQueue::read_all() {
 
 void SignalQueue::ask_witness() {
   SignalCounts got;
-  if (!witness_->take(got)) {
+  if (!witness_->receive(got)) {
     // Without the witness, only signals from the terminal are certain to have reached the job.
     std::erase_if(pending_, [](const Pending& each) { return each.info.ssi_code == SI_KERNEL; });
     return;
@@ -76,7 +76,7 @@ void SignalQueue::ask_witness() {
   }
 }
 
-std::vector<signalfd_siginfo> SignalQueue::take() {
+std::vector<signalfd_siginfo> SignalQueue::receive() {
   read_all();
   const auto settled = [now = Clock::now()](const Pending& each) { return now - each.since >= kSettle; };
   if (pending_.empty() || !settled(pending_.front())) return {};

@@ -28,7 +28,7 @@ class SignalQueue {
 
   /// The signals that came for the job alone, in order. A signal is returned some 30 ms after it came: then it is
   /// certain whether the whole process group got it.
-  std::vector<signalfd_siginfo> take();
+  std::vector<signalfd_siginfo> receive();
   /// True if signals that ask a process to end have come since the last call, to us or to the group.
   bool asked_to_end();
   /// Called in the child between fork and exec.

@@ -98,7 +98,7 @@ StandbyRequest standby_request(agent::Ask ask) {
 }
 
 Expected<StandbyConnection> StandbyConnection::open(pid_t pid) {
-  DCMT_ASSIGN_OR_RETURN(const TargetProcess target, look_at(pid));
+  DCMT_ASSIGN_OR_RETURN(const TargetProcess target, inspect_process(pid));
   if (const auto obstacle = obstacle_of(target)) return refusal(*obstacle);
   char name[32];
   if (!agent::standby_socket(name, sizeof name, own_pid_of(pid)))

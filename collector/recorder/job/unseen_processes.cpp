@@ -45,7 +45,7 @@ std::string UnseenProcesses::why_unseen(pid_t pid) const {
   return {};
 }
 
-void UnseenProcesses::look(pid_t job, const std::set<pid_t>& seen) {
+void UnseenProcesses::inspect(pid_t job, const std::set<pid_t>& seen) {
   const auto begin = Clock::now();
   if (begin < next_) return;
   const std::vector<ProcessEntry> processes = all_processes();

@@ -19,7 +19,7 @@ class UnseenProcesses {
   explicit UnseenProcesses(std::string spool_folder);
 
   /// @param job  the command's process  @param seen  processes that have a spool, or have reported why they have none
-  void look(pid_t job, const std::set<pid_t>& seen);
+  void inspect(pid_t job, const std::set<pid_t>& seen);
 
   /// A process that began at this time (clock ticks since boot) has a spool after all: it loaded its libraries slowly.
   void has_spool(std::uint64_t start);

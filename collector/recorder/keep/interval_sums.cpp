@@ -33,7 +33,7 @@ std::int64_t IntervalSums::allocated(Device device) const {
   return known != curves.end() ? known->end_bytes : 0;
 }
 
-IntervalCurveRow& IntervalSums::curve(std::string_view device, const Moment& at) {
+IntervalCurveRow& IntervalSums::curve(std::string_view device, const Point& at) {
   for (IntervalCurveRow& known : curves) {
     if (known.device == device) return known;
   }
@@ -44,12 +44,12 @@ IntervalCurveRow& IntervalSums::curve(std::string_view device, const Moment& at)
   return curves.emplace_back(fresh);
 }
 
-std::int64_t IntervalSums::alloc(Device device, std::int64_t bytes, const Moment& at) {
+std::int64_t IntervalSums::alloc(Device device, std::int64_t bytes, const Point& at) {
   ++curve(device.name(), at).allocs;
   return change(device, bytes, at);
 }
 
-void IntervalSums::free(Device device, std::int64_t bytes, const Moment& at, bool waits) {
+void IntervalSums::free(Device device, std::int64_t bytes, const Point& at, bool waits) {
   IntervalCurveRow& sums = curve(device.name(), at);
   ++sums.frees;
   sums.free_bytes += bytes;
@@ -57,7 +57,7 @@ void IntervalSums::free(Device device, std::int64_t bytes, const Moment& at, boo
   if (sums.active_end && !waits) *sums.active_end -= bytes;
 }
 
-std::int64_t IntervalSums::change(Device device, std::int64_t bytes, const Moment& at) {
+std::int64_t IntervalSums::change(Device device, std::int64_t bytes, const Point& at) {
   IntervalCurveRow& sums = curve(device.name(), at);
   (bytes > 0 ? sums.alloc_bytes : sums.free_bytes) += std::abs(bytes);
   sums.end_bytes += bytes;
@@ -69,17 +69,17 @@ std::int64_t IntervalSums::change(Device device, std::int64_t bytes, const Momen
   return sums.end_bytes;
 }
 
-void IntervalSums::free_done(Device device, std::int64_t bytes, const Moment& at) {
+void IntervalSums::free_done(Device device, std::int64_t bytes, const Point& at) {
   if (auto& active = curve(device.name(), at).active_end) *active -= bytes;
 }
 
-void IntervalSums::reserve(Device device, std::int64_t bytes, bool traced, const Moment& at) {
+void IntervalSums::reserve(Device device, std::int64_t bytes, bool traced, const Point& at) {
   IntervalCurveRow& sums = curve(device.name(), at);
   raise(sums.reserved_peak, sums.reserved_end, bytes);
   if (traced && !sums.active_end) raise(sums.active_peak, sums.active_end, sums.end_bytes);
 }
 
-IntervalSums IntervalSums::next(RowId id, const Moment& at) const {
+IntervalSums IntervalSums::next(RowId id, const Point& at) const {
   IntervalSums following;
   following.row.id = id;
   following.row.span.from = at;

@@ -25,27 +25,27 @@ struct IntervalSums {
   [[nodiscard]] std::int64_t allocated(Device device) const;
 
   /// @return the device's allocated bytes afterwards
-  std::int64_t alloc(Device device, std::int64_t bytes, const Moment& at);
+  std::int64_t alloc(Device device, std::int64_t bytes, const Point& at);
   /// @param waits  other streams still use the block: it stays active
-  void free(Device device, std::int64_t bytes, const Moment& at, bool waits = false);
+  void free(Device device, std::int64_t bytes, const Point& at, bool waits = false);
   /// The sum of blocks without records of their own has changed; it does not count as an allocation or a free.
   /// @return the device's allocated bytes afterwards
-  std::int64_t change(Device device, std::int64_t bytes, const Moment& at);
+  std::int64_t change(Device device, std::int64_t bytes, const Point& at);
   /// A freed block that waited is no longer active.
-  void free_done(Device device, std::int64_t bytes, const Moment& at);
+  void free_done(Device device, std::int64_t bytes, const Point& at);
   /// Sets the bytes that the device's allocator has reserved. From the first call with `traced` on, active bytes are
   /// exact.
-  void reserve(Device device, std::int64_t bytes, bool traced, const Moment& at);
+  void reserve(Device device, std::int64_t bytes, bool traced, const Point& at);
 
   /// The next interval: empty, with the curves continued.
-  [[nodiscard]] IntervalSums next(RowId id, const Moment& at) const;
+  [[nodiscard]] IntervalSums next(RowId id, const Point& at) const;
 
   /// Merges the next interval into this one.
   void merge(const IntervalSums& following);
 
  private:
   /// @param device  static text
-  IntervalCurveRow& curve(std::string_view device, const Moment& at);
+  IntervalCurveRow& curve(std::string_view device, const Point& at);
 };
 
 }  // namespace dcmt::recorder

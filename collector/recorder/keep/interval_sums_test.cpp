@@ -26,7 +26,7 @@ TEST(IntervalSums, ActiveAndReservedAreKnownFromTheirFirstRecordOn) {
   EXPECT_FALSE(sums.curves.front().active_end || sums.curves.front().reserved_end);
   sums.reserve(device, 2000, false, {2, 20});
   EXPECT_EQ(sums.curves.front().reserved_end, 2000);
-  EXPECT_FALSE(sums.curves.front().active_end) << "nobody tells which frees wait";
+  EXPECT_FALSE(sums.curves.front().active_end) << "no record says which frees wait";
   sums.reserve(device, 4000, true, {3, 30});
   EXPECT_EQ(sums.curves.front().active_end, 100);
   sums.alloc(device, 50, {4, 40});

@@ -27,7 +27,7 @@ struct Journal {
   PrivateState state;
   RowKeeper rows;  ///< for operators, lifetimes, marks, samples and edges
   RowIds ids = {};
-  Moment now = {};           ///< of the record that is being applied
+  Point now = {};            ///< of the record that is being applied
   std::uint32_t thread = 0;  ///< number of its thread
   std::uint64_t bad_records = 0;
 

@@ -43,7 +43,7 @@ Status PrivateState::each_id(const std::function<void(WireIdKind, std::uint64_t,
   });
 }
 
-Status PrivateState::keep_record(const Moment& at, std::uint32_t thread, RowId resolved, std::string_view bytes) {
+Status PrivateState::keep_record(const Point& at, std::uint32_t thread, RowId resolved, std::string_view bytes) {
   keep_.bind(1, at.seq);
   keep_.bind(2, at.ns);
   keep_.bind(3, std::int64_t{thread});
@@ -58,7 +58,7 @@ Status PrivateState::drop_record(std::int64_t seq) {
 }
 
 Status PrivateState::each_record(
-    const std::function<Status(const Moment&, std::uint32_t, RowId, std::string_view)>& visit) {
+    const std::function<Status(const Point&, std::uint32_t, RowId, std::string_view)>& visit) {
   Status result;
   DCMT_RETURN_IF_ERROR(each_row(
       *database_, "SELECT seq, ns, thread, resolved, bytes FROM wire_record ORDER BY seq", [&](const Statement& row) {

@@ -36,9 +36,9 @@ class PrivateState {
   Status each_id(const std::function<void(WireIdKind, std::uint64_t wire, RowId id)>& visit);
 
   /// Stores a whole wire record for replay, with its time and a row id that was only available at that time.
-  Status keep_record(const Moment& at, std::uint32_t thread, RowId resolved, std::string_view bytes);
+  Status keep_record(const Point& at, std::uint32_t thread, RowId resolved, std::string_view bytes);
   Status drop_record(std::int64_t seq);
-  Status each_record(const std::function<Status(const Moment& at, std::uint32_t thread, RowId resolved,
+  Status each_record(const std::function<Status(const Point& at, std::uint32_t thread, RowId resolved,
                                                 std::string_view bytes)>& visit);
 
   Status set(std::string_view key, std::int64_t value);

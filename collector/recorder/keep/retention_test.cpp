@@ -194,14 +194,14 @@ Table expected_rows(Database& full, const Table& intervals, const std::string& t
     const std::string& to = interval[4];
     touched += " OR (" + begin + " <= " + to + " AND coalesce(" + end + ", 1 << 60) > " + from + ")";
   }
-  std::string moment = "0";
+  std::string point = "0";
   for (const auto& interval : intervals) {
-    if (interval[2] != "-") moment += " OR (from_seq > " + interval[3] + " AND from_seq <= " + interval[4] + ")";
+    if (interval[2] != "-") point += " OR (from_seq > " + interval[3] + " AND from_seq <= " + interval[4] + ")";
   }
   std::string where = touched;
   if (table == "mark") {
     where = "(kind IN ('step', 'phase', 'user') AND (" + touched +
-            ")) OR (kind NOT IN ('step', 'phase', 'user') AND (" + moment + "))";
+            ")) OR (kind NOT IN ('step', 'phase', 'user') AND (" + point + "))";
   }
   return read(full, "SELECT * FROM " + table + " WHERE " + where + " ORDER BY id");
 }

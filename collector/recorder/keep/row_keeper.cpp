@@ -73,7 +73,7 @@ void RowKeeper::begin_interval(IntervalSums sums) {
   policy_.next();
 }
 
-void RowKeeper::start(const Moment& at) {
+void RowKeeper::start(const Point& at) {
   IntervalSums first;
   first.row.id = next_id_++;
   first.row.span.from = {at.seq - 1, at.ns};
@@ -165,7 +165,7 @@ Status RowKeeper::flush() {
     kind.rows.clear();
     return {};
   });
-  return written.ok() ? look_at_size() : written;
+  return written.ok() ? read_size() : written;
 }
 
 template <class Row>
@@ -199,7 +199,7 @@ Status RowKeeper::lifetime(const Row& row) {
 }
 
 template <class Row>
-Status RowKeeper::moment(const Row& row, std::int64_t at_seq) {
+Status RowKeeper::point(const Row& row, std::int64_t at_seq) {
   if (at_seq > current_.sums.row.span.from.seq) {
     if (current_.kept != Kept::kNo) return put(row);
     wait(current_, row);
@@ -218,16 +218,16 @@ Status RowKeeper::moment(const Row& row, std::int64_t at_seq) {
   return discard(row);
 }
 
-Expected<Moment> RowKeeper::end_of_storage(RowId id) {
-  Moment end;
-  const auto look = [&](const Rows& rows) {
+Expected<Point> RowKeeper::end_of_storage(RowId id) {
+  Point end;
+  const auto search = [&](const Rows& rows) {
     for (const StorageRow& row : std::get<Waiting<StorageRow>>(rows).rows) {
       if (row.id == id && row.span.to.set()) end = row.span.to;
     }
   };
-  look(current_.rows);
-  look(ready_);
-  for (const Interval& interval : held_) look(interval.rows);
+  search(current_.rows);
+  search(ready_);
+  for (const Interval& interval : held_) search(interval.rows);
   if (end.set()) return end;
   const Status read = each_row(
       writer_.database(), "SELECT to_seq, to_ns FROM storage WHERE to_seq IS NOT NULL AND id = " + std::to_string(id),
@@ -250,22 +250,22 @@ Status RowKeeper::write_open(const StorageRow& row) { return open_lifetime(row);
 Status RowKeeper::write_open(const TensorRow& row) { return open_lifetime(row); }
 Status RowKeeper::write_open(const MarkRow& row) { return open_lifetime(row); }
 
-Status RowKeeper::write(const MarkRow& row) { return is_span(row) ? lifetime(row) : moment(row, row.span.from.seq); }
-Status RowKeeper::write(const LaunchesRow& row) { return moment(row, row.id); }
-Status RowKeeper::write(const EdgeRow& row) { return moment(row, row.span.from.seq); }
-Status RowKeeper::write(const SampleRow& row) { return moment(row, current_.sums.row.span.from.seq + 1); }
+Status RowKeeper::write(const MarkRow& row) { return is_span(row) ? lifetime(row) : point(row, row.span.from.seq); }
+Status RowKeeper::write(const LaunchesRow& row) { return point(row, row.id); }
+Status RowKeeper::write(const EdgeRow& row) { return point(row, row.span.from.seq); }
+Status RowKeeper::write(const SampleRow& row) { return point(row, current_.sums.row.span.from.seq + 1); }
 Status RowKeeper::write(const OperatorRow& row) { return lifetime(row); }
 Status RowKeeper::write(const BlockRow& row) { return lifetime(row); }
 Status RowKeeper::write(const StorageRow& row) { return lifetime(row); }
 Status RowKeeper::write(const TensorRow& row) { return lifetime(row); }
 
-Status RowKeeper::look_at_size() {
+Status RowKeeper::read_size() {
   DCMT_ASSIGN_OR_RETURN(std::int64_t used, writer_.used_bytes());
   policy_.set_used(used);
   return {};
 }
 
-Status RowKeeper::check_volume(const Moment& at) {
+Status RowKeeper::check_volume(const Point& at) {
   if (grown_) {
     grown_ = false;
     if (current_.kept == Kept::kAll && policy_.beforehand(next_step_) != Kept::kAll) {
@@ -281,7 +281,7 @@ Status RowKeeper::write_sums(const IntervalSums& sums) {
   return {};
 }
 
-Status RowKeeper::end_interval(std::optional<std::int64_t> step, const Moment& at) {
+Status RowKeeper::end_interval(std::optional<std::int64_t> step, const Point& at) {
   Interval ended = std::move(current_);
   IntervalRow& row = ended.sums.row;
   row.step = step;
@@ -424,16 +424,16 @@ Status RowKeeper::store(Interval& interval) {
   });
 }
 
-Status RowKeeper::commit(const Moment& at) {
+Status RowKeeper::commit(const Point& at) {
   for (Interval& interval : held_) DCMT_RETURN_IF_ERROR(store(interval));
   current_.sums.row.span.to = at;
   DCMT_RETURN_IF_ERROR(store(current_));
   DCMT_RETURN_IF_ERROR(flush());
   count_left_out();
-  return look_at_size();
+  return read_size();
 }
 
-Status RowKeeper::finish(const Moment& at) {
+Status RowKeeper::finish(const Point& at) {
   for (Interval& interval : held_) {
     const bool recent = interval.ordinal > ended_steps_ - policy_.last();
     DCMT_RETURN_IF_ERROR(put_all(interval, recent ? Kept::kLast : Kept::kPeak));

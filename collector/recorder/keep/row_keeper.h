@@ -30,7 +30,7 @@ class RowKeeper {
   RowKeeper(TraceWriter& writer, RetentionOptions options) : writer_(writer), policy_(std::move(options)) {}
 
   /// The first interval begins. Call it once, with or without a resume.
-  void start(const Moment& at);
+  void start(const Point& at);
   /// After a kill, the rows in the trace stay, and all later rows are kept.
   Status resume();
 
@@ -52,24 +52,24 @@ class RowKeeper {
   Status write_open(const MarkRow& row);
 
   /// The end of a storage whose row was written; not set if it has not ended.
-  Expected<Moment> end_of_storage(RowId id);
+  Expected<Point> end_of_storage(RowId id);
 
   [[nodiscard]] IntervalSums& sums() { return current_.sums; }
   void see_finding(FindingKind kind, std::int64_t graph, std::int64_t key) { policy_.see_finding(kind, graph, key); }
 
   /// The current interval ends with the current record, and the next one begins.
   /// @param step  number of the step that ends here, if one does
-  Status end_interval(std::optional<std::int64_t> step, const Moment& at);
+  Status end_interval(std::optional<std::int64_t> step, const Point& at);
   /// Call it after every record: ends the interval without a step if too many rows wait, or if the trace has become so
   /// large that its rows are no longer kept.
-  Status check_volume(const Moment& at);
+  Status check_volume(const Point& at);
   /// The automatic steps were wrong: removes their numbers.
   Status forget_steps();
 
   /// Writes all waiting rows to the trace, so that a kill loses nothing, and reads the size of the trace.
-  Status commit(const Moment& at);
+  Status commit(const Point& at);
   /// The run ends: held intervals are kept.
-  Status finish(const Moment& at);
+  Status finish(const Point& at);
   /// True once there is no space for rows whose number grows with the run.
   [[nodiscard]] bool full() const { return policy_.full(); }
   /// Lifetimes that are not in the trace since the disk bound was reached, as of the last commit or the finish.
@@ -108,7 +108,7 @@ class RowKeeper {
   template <class Row>
   Status open_lifetime(const Row& row);
   template <class Row>
-  Status moment(const Row& row, std::int64_t at_seq);
+  Status point(const Row& row, std::int64_t at_seq);
   template <class Row>
   static void wait(Interval& interval, const Row& row) {
     std::get<Waiting<Row>>(interval.rows).rows.push_back(row);
@@ -134,7 +134,7 @@ class RowKeeper {
   Status drop_superfluous();
   void recycle(Interval& interval);
   Status store(Interval& interval);
-  Status look_at_size();
+  Status read_size();
   Status write_sums(const IntervalSums& sums);
   Status write_dropped_sums(const Interval& interval);
   void begin_interval(IntervalSums sums);

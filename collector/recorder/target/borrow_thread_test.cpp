@@ -200,7 +200,7 @@ TEST_F(BorrowThread, AThreadThatWorksIsLeftAlone) {
   GTEST_SKIP() << "it was not seen at work";
 }
 
-TEST_F(BorrowThread, WhoeverIsKilledAtAnyMomentHarmsNobody) {
+TEST_F(BorrowThread, WhoeverIsKilledAtAnyPointHarmsNobody) {
   const char* asked = std::getenv("DCMT_INJECT_KILLS");
   const int kills = asked != nullptr ? std::atoi(asked) : 60;
   std::mt19937 random(1);
@@ -230,7 +230,7 @@ TEST_F(BorrowThread, WhoeverIsKilledAtAnyMomentHarmsNobody) {
 }
 
 /// Measures how long a program's threads are stopped at most, from before to after. The figures are for a person.
-TEST_F(BorrowThread, AThreadIsStoppedForAMoment) {
+TEST_F(BorrowThread, AThreadIsStoppedBriefly) {
   const char* asked = std::getenv("DCMT_INJECT_STOPS");
   const int wanted = asked != nullptr ? std::atoi(asked) : 20;
   using Clock = std::chrono::steady_clock;
@@ -351,7 +351,7 @@ TEST(BorrowThreadAtWork, IsBorrowedInItsLoopAloneAndGoesOnWithItsRegisters) {
 }
 
 TEST_F(BorrowThread, WhatStandsInTheWayIsSaid) {
-  TargetProcess target = *look_at(program_.pid());
+  TargetProcess target = *inspect_process(program_.pid());
   EXPECT_FALSE(injection_obstacle(target));
   target.tracer = getpid();
   const auto traced = injection_obstacle(target);

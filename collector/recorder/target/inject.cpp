@@ -44,7 +44,7 @@ constexpr std::array<const char*, 4> kSanitizers{"/libasan.so", "/libtsan.so", "
                                                  "/libclang_rt.tsan"};
 
 constexpr auto kPause = std::chrono::milliseconds(1);
-constexpr auto kMostLooking = std::chrono::seconds(5);        ///< for finding a thread
+constexpr auto kMostSearching = std::chrono::seconds(5);      ///< for finding a thread
 constexpr auto kOnlyAsleep = std::chrono::milliseconds(200);  ///< before a running thread is borrowed
 constexpr auto kMostLoading = std::chrono::seconds(10);       ///< it may wait for libraries that the program itself
                                                               ///< loads
@@ -82,7 +82,7 @@ bool sees(pid_t pid, const std::string& path) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   get_ready_to_borrow();
   const auto began = Clock::now();
-  for (auto now = began; now < began + kMostLooking; std::this_thread::sleep_for(kPause), now = Clock::now()) {
+  for (auto now = began; now < began + kMostSearching; std::this_thread::sleep_for(kPause), now = Clock::now()) {
     std::vector<pid_t> threads = threads_to_borrow(pid);
     // A running thread may have to be stopped many times until it is inside the loop; never without a loop.
     const bool at_work = threads.empty() && now > began + kOnlyAsleep && !code.python_loop.empty();
@@ -124,7 +124,7 @@ int traced_once_in_a_child(pid_t pid, const EntryCode& code, const ThreadCall& c
 /// The same, repeated while there is time.
 int traced_in_a_child(pid_t pid, const EntryCode& code, const ThreadCall& call,
                       const std::vector<scan::Region>& regions, pid_t& borrowed) {
-  const auto until = Clock::now() + kMostLooking + std::chrono::seconds(1);
+  const auto until = Clock::now() + kMostSearching + std::chrono::seconds(1);
   for (;; std::this_thread::sleep_for(kPause)) {
     const int how = traced_once_in_a_child(pid, code, call, regions, borrowed, until);
     if (how != kDidNotStop || Clock::now() > until) return how;
@@ -223,12 +223,12 @@ class Entered {
                            : cannot(target_, "could not be entered: a thread of it did not stop. It goes on as it was");
   }
 
-  /// Repeats until `look` finds something.
+  /// Repeats until `find` finds something.
   template <class T>
-  Expected<T> wait_for(const std::function<std::optional<T>()>& look) {
+  Expected<T> wait_for(const std::function<std::optional<T>()>& find) {
     for (const auto until = Clock::now() + kMostLoading; Clock::now() < until; std::this_thread::sleep_for(kPause)) {
-      if (const std::optional<T> found = look()) return *found;
-      if (const Expected<TargetProcess> now = look_at(target_.pid); !now.ok()) return now.error();
+      if (const std::optional<T> found = find()) return *found;
+      if (const Expected<TargetProcess> now = inspect_process(target_.pid); !now.ok()) return now.error();
     }
     return cannot(target_,
                   "has not loaded dc-memtrace's library within 10 s: it is loading others, or has no room for it "
@@ -237,7 +237,7 @@ class Entered {
 
   Status wait_for_standby() {
     return wait_for<bool>([&]() -> std::optional<bool> {
-             const Expected<TargetProcess> now = look_at(target_.pid);
+             const Expected<TargetProcess> now = inspect_process(target_.pid);
              return now.ok() && now->in_standby ? std::optional(true) : std::nullopt;
            })
         .status();

@@ -78,7 +78,7 @@ std::vector<TargetProcess> all_where(const std::function<bool(pid_t)>& wanted) {
     const bool may = stat(fmt::format("/proc/{}", entry.pid).c_str(), &status) == 0 &&
                      (status.st_uid == geteuid() || geteuid() == 0);
     if (!may || !wanted(entry.pid)) continue;
-    if (Expected<TargetProcess> target = look_at(entry.pid); target.ok()) found.push_back(std::move(*target));
+    if (Expected<TargetProcess> target = inspect_process(entry.pid); target.ok()) found.push_back(std::move(*target));
   }
   std::ranges::sort(found, {}, &TargetProcess::pid);
   return found;
@@ -116,7 +116,7 @@ std::string process_text(pid_t pid) {
   return name.empty() ? fmt::format("process {}", pid) : fmt::format("process {} ({})", pid, printable(name));
 }
 
-Expected<TargetProcess> look_at(pid_t pid) {
+Expected<TargetProcess> inspect_process(pid_t pid) {
   struct stat status {};
   TargetProcess target;
   target.pid = pid;

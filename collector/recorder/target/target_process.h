@@ -45,7 +45,7 @@ struct TargetProcess {
 std::string process_text(pid_t pid);
 
 /// kCannotRecord in one line if the process does not exist.
-Expected<TargetProcess> look_at(pid_t pid);
+Expected<TargetProcess> inspect_process(pid_t pid);
 
 /// All processes in standby that this user may attach to, sorted by pid.
 std::vector<TargetProcess> all_in_standby();

@@ -32,7 +32,7 @@ class Child {
   [[nodiscard]] TargetProcess in(char state) const {
     TargetProcess target;
     for (int i = 0; i < 30'000 && target.state != state; ++i) {
-      target = *look_at(pid_);
+      target = *inspect_process(pid_);
       usleep(2'000);
     }
     EXPECT_EQ(target.state, state);
@@ -72,7 +72,7 @@ TEST(TargetProcess, WhatItsFileIs) {
 }
 
 TEST(TargetProcess, ThisOne) {
-  const Expected<TargetProcess> target = look_at(getpid());
+  const Expected<TargetProcess> target = inspect_process(getpid());
   ASSERT_TRUE(target.ok());
   EXPECT_EQ(target->user, geteuid());
   EXPECT_EQ(target->executable, Executable::kDynamic);
@@ -87,7 +87,7 @@ TEST(TargetProcess, OneThatIsNot) {
     const Child child;
     gone = child.pid();
   }
-  const Expected<TargetProcess> target = look_at(gone);
+  const Expected<TargetProcess> target = inspect_process(gone);
   ASSERT_FALSE(target.ok());
   EXPECT_EQ(target.error().message, "process " + std::to_string(gone) + " does not exist");
 }
@@ -122,7 +122,7 @@ TEST(TargetProcess, OneThatHasEnded) {
 }
 
 TEST(TargetProcess, OneOfAnotherUser) {
-  TargetProcess target = *look_at(getpid());
+  TargetProcess target = *inspect_process(getpid());
   target.user = geteuid() + 1;
   if (geteuid() == 0) {
     EXPECT_FALSE(obstacle_of(target));
@@ -132,12 +132,12 @@ TEST(TargetProcess, OneOfAnotherUser) {
 }
 
 TEST(TargetProcess, WhyNobodyListens) {
-  TargetProcess target = *look_at(getpid());
+  TargetProcess target = *inspect_process(getpid());
   target.executable = Executable::kStatic;
   EXPECT_NE(why_not_in_standby(target).what.find("static program"), std::string::npos);
   target.executable = Executable::kOtherArchitecture;
   EXPECT_NE(why_not_in_standby(target).what.find("another architecture"), std::string::npos);
-  target = *look_at(getpid());
+  target = *inspect_process(getpid());
   target.recorded_run = true;
   EXPECT_NE(why_not_in_standby(target).what.find("recorded already, by dc-memtrace run"), std::string::npos);
 }

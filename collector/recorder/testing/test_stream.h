@@ -311,12 +311,12 @@ class TestStream {
     record.tsc = tsc;
     return add(wire::RecordType::kLastTouch, 0, record);
   }
-  std::uint64_t launches(bool looking, std::uint64_t calls, std::uint64_t graphs = 0, std::uint64_t nccl = 0) {
+  std::uint64_t launches(bool observed, std::uint64_t calls, std::uint64_t graphs = 0, std::uint64_t nccl = 0) {
     wire::LaunchesRecord record{};
     record.calls = calls;
     record.graphs = graphs;
     record.nccl = nccl;
-    return add(wire::RecordType::kLaunches, looking ? 1 : 0, record);
+    return add(wire::RecordType::kLaunches, observed ? 1 : 0, record);
   }
 
   std::uint64_t census(wire::RecordType type, std::uint64_t id, std::uint64_t storage, std::uint64_t count,

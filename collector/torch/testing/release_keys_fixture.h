@@ -42,7 +42,7 @@ class ReleaseKeysFixture : public ::testing::Test {
   }
 
   void drain() {
-    while (agent::test_spool().take() != 0) {
+    while (agent::test_spool().read() != 0) {
       for (auto record = agent::test_spool().next(); record.header != nullptr; record = agent::test_spool().next()) {
         count(*record.header);
       }

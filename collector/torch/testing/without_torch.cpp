@@ -18,11 +18,11 @@ namespace dcmt::torch_provider {
 
 std::atomic<int> g_censuses{0};
 
-std::vector<const void*> g_looked_at;
+std::vector<const void*> g_inspected;
 
-void take_census(wire::CensusTrigger trigger, const void* storage, KeyIndex) noexcept {
+void run_census(wire::CensusTrigger trigger, const void* storage, KeyIndex) noexcept {
   ++g_censuses;
-  if (trigger == wire::CensusTrigger::kOutOfMemory) g_looked_at.push_back(storage);
+  if (trigger == wire::CensusTrigger::kOutOfMemory) g_inspected.push_back(storage);
 }
 void follow_from_now(const void*) noexcept {}
 void write_small_sums() noexcept {}

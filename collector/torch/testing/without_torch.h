@@ -13,7 +13,7 @@
 namespace dcmt::torch_provider {
 
 extern std::atomic<int> g_censuses;           ///< how many were requested
-extern std::vector<const void*> g_looked_at;  ///< their storages; for one thread
+extern std::vector<const void*> g_inspected;  ///< their storages; for one thread
 
 inline constexpr std::size_t kFakeStorageBytes = 128;
 inline constexpr std::size_t kFakeTensorBytes = 256;

@@ -89,4 +89,4 @@ class EagerGathers:
         one = self._sharded[parameter]
         if ops.gathered_buffers(one.id):  # otherwise a graph that also uses the parameter has released it
             ops.release_param(one.shard, self._number, one.id, 1)
-        ops.take_bytes(parameter, one.id)
+        ops.free_bytes(parameter, one.id)

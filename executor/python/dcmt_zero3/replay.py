@@ -421,7 +421,7 @@ def _release_after_reads(events: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 def _names_of(buffers: list[dict[str, Any]]) -> list[list[str]]:
     """The recorded names of the variables that hold each buffer. Duplicate names get a suffix."""
-    taken = {"stage"}
+    used = {"stage"}
     result = []
     for number, buffer in enumerate(buffers):
         names = [holder["name"] for holder in buffer["holders"] if holder["name"].isidentifier()]
@@ -429,10 +429,10 @@ def _names_of(buffers: list[dict[str, Any]]) -> list[list[str]]:
             names = ["weight"]
         mine = []
         for name in dict.fromkeys(names):
-            while name in taken:
+            while name in used:
                 name += f"_{number}"
             mine.append(name)
-            taken.add(name)
+            used.add(name)
         result.append(mine)
     return result
 

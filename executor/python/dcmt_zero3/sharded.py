@@ -159,14 +159,14 @@ class ShardedUnits(ShardedModel):
         if torch.is_grad_enabled():
             for id, weight in zip(self.ids(index), weights.values(), strict=True):
                 weight.requires_grad_().register_post_accumulate_grad_hook(
-                    functools.partial(self._take_gradient, index, id)
+                    functools.partial(self._reduce_gradient, index, id)
                 )
         result = self._compute(index, weights, x)
         if not torch.is_grad_enabled() or ops.switch_is_on("early_release_before_backward"):
             self._release_owned(index, result.detach())
         return result
 
-    def _take_gradient(self, index: int, id: int, weight: torch.Tensor) -> None:
+    def _reduce_gradient(self, index: int, id: int, weight: torch.Tensor) -> None:
         self._results.append(ops.reduce_grad(weight.grad, self._graph, id))
         weight.grad = None
         if index in self._owned:

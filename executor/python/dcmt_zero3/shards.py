@@ -57,7 +57,7 @@ def shard_in_place(module: nn.Module, ids: Iterator[int], persistent_below: int 
     """Like shard_module, but the module keeps its parameters, with their shapes and without bytes."""
     parameters = _register(module, ids, persistent_below)
     for name, one in parameters.items():
-        ops.take_bytes(module.get_parameter(name), one.id)
+        ops.free_bytes(module.get_parameter(name), one.id)
     return parameters
 
 

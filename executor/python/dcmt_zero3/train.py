@@ -164,17 +164,17 @@ def train(graph: int, arguments: argparse.Namespace) -> dict:
     units = make_model(graph, arguments)
     optimizer = torch.optim.AdamW(units.shards(), lr=1e-2, foreach=False)
     losses, norms, events, peaks = [], [], [], []
-    ops.take_allocated()
+    ops.read_allocated()
     for step in range(arguments.steps):
         losses += [run_micro_batch(units, arguments, step, micro) for micro in range(arguments.micro_batches)]
         norms.append(clip(units.shards()).hex())
         optimizer.step()
-        events += world.take_events()
+        events += world.drain_events()
         need = units.need()
-        at_rest, most = ops.take_allocated()
+        at_rest, most = ops.read_allocated()
         peaks.append(
             {
-                "gathered": {"needed": need.needed, "counted": ops.take_most_gathered()},
+                "gathered": {"needed": need.needed, "counted": ops.read_most_gathered()},
                 "at_rest": {"needed": need.at_rest + host_buffer_bytes(arguments), "counted": at_rest},
                 "allocated": most,
             }

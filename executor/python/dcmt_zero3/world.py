@@ -118,7 +118,7 @@ class Event:
     value: int
 
 
-def take_events() -> list[Event]:
+def drain_events() -> list[Event]:
     """The problems of the calling rank since the last call."""
-    numbers = iter(ops.take_events())
+    numbers = iter(ops.drain_events())
     return [Event(EventKind(kind), *rest) for kind, *rest in zip(numbers, numbers, numbers, numbers)]

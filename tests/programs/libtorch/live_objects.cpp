@@ -70,7 +70,7 @@ bool has_references(std::uint64_t counts) {
   return strong > 0 && strong < kMost && weak > 0 && weak < kMost;
 }
 
-/// Torch makes each of its objects by a malloc of its own. Words that look like an object elsewhere are a copy of its
+/// Torch makes each of its objects by a malloc of its own. Other words that match an object are a copy of its
 /// fields: on a thread's stack, or inside of something larger.
 bool begins_a_chunk(std::uint64_t size_and_flags) {
   constexpr std::uint64_t kFlags = 7;
@@ -79,7 +79,7 @@ bool begins_a_chunk(std::uint64_t size_and_flags) {
   return bytes % 16 == 0 && bytes >= kLongestField * sizeof(std::uint64_t) && bytes <= kLargestObject;
 }
 
-/// Memory that is freed is overwritten from the start on: else what ended there would still look alive.
+/// Memory that is freed is overwritten from the start on: otherwise what ended there would still appear to be alive.
 __attribute__((constructor)) void overwrite_freed_memory() { mallopt(M_PERTURB, 0x5a); }
 
 long write_objects(const std::uint64_t* words, std::size_t count, std::uintptr_t address, FILE* file) {

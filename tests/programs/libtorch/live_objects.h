@@ -8,7 +8,7 @@
 extern "C" {
 #endif
 
-/// Objects whose first word is `table` (two words past the symbol of their virtual table) are looked for.
+/// Objects whose first word is `table` (two words past the symbol of their virtual table) are searched for.
 __attribute__((visibility("default"))) void live_objects_storage_class(const void* table);
 __attribute__((visibility("default"))) void live_objects_tensor_class(const void* table);
 

@@ -1,5 +1,5 @@
-// Tests of memory as people write them for a libtorch program. Those called Fails... have the defect that they look
-// for.
+// Tests of memory as people write them for a libtorch program. Those called Fails... have the defect that they
+// test for.
 #include <dcmt/testing.h>
 #include <gtest/gtest.h>
 #include <torch/torch.h>

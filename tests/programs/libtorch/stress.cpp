@@ -168,7 +168,7 @@ int main(int argc, char** argv) {
   }
   for (std::thread& thread : running) thread.join();
 
-  std::int64_t storages = 1;  // the one that told the classes
+  std::int64_t storages = 1;  // the one whose class was read
   std::int64_t tensors = 1;
   for (const Worker& worker : workers) {
     storages += worker.storages;

@@ -2,7 +2,7 @@
 //
 // Usage: wrapped_operators OPERATORS. They are named wrapped::gN, and there are three kinds of them, in turn. One is
 // called by both threads again and again, where RecordFunction is off, while the third thread's call has it wrapped.
-// One is called for the first time by both at once. One takes a symbolic integer. Each call is of the graph N. The
+// One is called for the first time by both at once. One has a symbolic integer. Each call is of the graph N. The
 // calls that must be seen are of key 1; those that two threads make while an operator is being wrapped, of key 2.
 // Prints one JSON line: the calls of key 1.
 #include <ATen/ATen.h>

@@ -35,7 +35,7 @@ __attribute__((visibility("default"))) int extension_make(int count) {
   return count;
 }
 
-/// Threads that Python knows nothing of, until extension_stop().
+/// Threads that are not registered with Python, until extension_stop().
 __attribute__((visibility("default"))) void extension_start(int threads) {
   for (int i = 0; i < threads; ++i) g_threads.emplace_back(release_again_and_again, i);
 }

@@ -35,7 +35,7 @@ constexpr char kSelf[] = "/proc/self/exe";
 void one_tensor() { make_tensors(1); }
 void one_block() { make_blocks(1); }
 
-/// Threads that do something until they are told to stop.
+/// Threads that do something until they are stopped.
 class Busy {
  public:
   explicit Busy(int count, void (*work)() = one_tensor) {
@@ -46,8 +46,8 @@ class Busy {
         while (!stop_) work();
       });
     }
-    // A thread's first operator takes a lock of torch's, which a fork at that moment would leave locked in the child of
-    // a program that runs alone.
+    // A thread's first operator acquires a lock of torch's, which a fork at that time would leave locked in the child
+    // of a program that runs alone.
     make_tensors(1);
     while (begun_ < count) usleep(100);
   }
@@ -133,7 +133,7 @@ int fork_and_execute(const char*) {
   return 0;
 }
 
-/// A copy of this process that the C library knows nothing of.
+/// A copy of this process that is made without the C library.
 int raw_clone(const char*) {
   make_tensors(1);
   const auto pid = static_cast<pid_t>(syscall(SYS_clone, SIGCHLD, nullptr, nullptr, nullptr, 0));
@@ -183,7 +183,7 @@ int fork_in_handler(const char* count) {
 
 // ---- threads
 
-/// Waits until the recorder has taken all that came before, if there is one.
+/// Waits until the recorder, if there is one, has read all records from before.
 void wait_for_recorder() {
   constexpr std::uint64_t kMostNs = 60'000'000'000;
   dcmt_cpu_memory memory{};
@@ -261,7 +261,7 @@ int main_thread_ends(const char*) {
 
 int leave(const char* how) {
   static const HeldTensor until_exit;
-  // To the very end; blocks only, since torch takes its dispatcher apart before.
+  // To the very end; blocks only, since torch destroys its dispatcher earlier.
   static_cast<void>(new Busy(3, one_block));
   make_tensors(3);
   const std::string way = how;
@@ -326,7 +326,7 @@ int load_and_unload(const char* files) {
         return 1;
       }
       const auto make = reinterpret_cast<int (*)(int)>(dlsym(object, "extension_make"));
-      make_tensors(1);  // an operator, at which objects that are new are looked for
+      make_tensors(1);  // an operator: it causes a search for new objects
       sum += make(10);
       if (dlclose(object) != 0) return 1;
       make_tensors(1);
@@ -352,7 +352,7 @@ int load_apart(const char* file) {
 }
 
 /// Calls `find_beside` and `find_next` of an object.
-int look_around(const char* file) {
+int find_both(const char* file) {
   make_tensors(1);
   void* object = dlopen(file, RTLD_NOW | RTLD_GLOBAL);
   if (object == nullptr) {
@@ -375,8 +375,8 @@ long times_waited() {
   return usage.ru_nvcsw;
 }
 
-/// Makes tensors until it is told to end, then prints how many, and for how many milliseconds at most it waited between
-/// two. Its standard input is a file of two numbers of 8 bytes: the tensors made so far, and whether to end.
+/// Makes tensors until it is asked to end, then prints how many, and for how many milliseconds at most it waited
+/// between two. Its standard input is a file of two numbers of 8 bytes: the tensors made so far, and whether to end.
 int keep_going(const char*) {
   using Clock = std::chrono::steady_clock;
   void* mapped = mmap(nullptr, 16, PROT_READ | PROT_WRITE, MAP_SHARED, STDIN_FILENO, 0);
@@ -391,7 +391,7 @@ int keep_going(const char*) {
     make_tensors(20);
     *made += 20;
     const auto now = Clock::now();
-    // A thread from which the system took the core did not wait.
+    // A thread that the system preempted did not wait.
     const long waited = times_waited();
     if (waited != waits) longest = std::max(longest, now - last);
     waits = waited;
@@ -420,7 +420,7 @@ const std::map<std::string, int (*)(const char*)> kCases = {
     {"timer", timer_signals},
     {"load", load_and_unload},
     {"load_apart", load_apart},
-    {"look_around", look_around},
+    {"find_both", find_both},
     {"keep_going", keep_going},
     {"make", make},
 };

@@ -24,5 +24,5 @@ class HeldTensor {
 /// Makes `count` tensors, computes with each and drops it. Returns the sum of what was computed.
 double make_tensors(int count);
 
-/// Takes a block of torch's CPU allocator and gives it back, `count` times, through the calling object's own imports.
+/// Allocates a block of torch's CPU allocator and frees it, `count` times, through the calling object's own imports.
 void make_blocks(int count, std::int64_t bytes = kTensorBytes);

@@ -1,4 +1,4 @@
-"""Tests of memory as people write them. Those called `fails_...` have the defect that they look for."""
+"""Tests of memory as people write them. Those called `fails_...` have the defect that they test for."""
 
 import collections
 import functools

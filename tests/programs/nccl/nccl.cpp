@@ -1,6 +1,6 @@
 // An NCCL for tests of the executor: ranks are threads of one process, memory is the host's. It has of nccl.h what the
 // executor calls, and it does less on trust: what the ranks of a communicator do not do alike is an error on all of
-// them, so is waiting for one that does not come. Every call of a rank is written down; any may be told to fail.
+// them, so is waiting for one that does not come. Every call of a rank is logged; a test can make any of them fail.
 #include <chrono>
 #include <condition_variable>
 #include <cstddef>
@@ -208,7 +208,7 @@ thread_local int t_group_result = kSuccess;
 thread_local Communicator* t_communicator = nullptr;
 thread_local std::vector<Call> t_group;
 
-/// Writes the call down. What it was told to fail with, or success.
+/// Logs the call. Returns the failure that the test has set for it, or success.
 int called(const char* function, const std::string& text) {
   const std::lock_guard<std::mutex> lock(g_notes.mutex);
   g_notes.calls[t_rank] += text + "\n";
@@ -321,12 +321,13 @@ void test_fail(int rank, const char* function, int result) {
   g_notes.to_fail[{rank, function}] = result;
 }
 
-/// What a rank called since the last time, one call a line. The text is the calling thread's until its next call.
-const char* test_take_calls(int rank) {
-  thread_local std::string taken;
+/// The calls of a rank since the last call of this function, one a line. The text is the calling thread's until its
+/// next call.
+const char* test_drain_calls(int rank) {
+  thread_local std::string drained;
   const std::lock_guard<std::mutex> lock(g_notes.mutex);
-  taken = std::exchange(g_notes.calls[rank], {});
-  return taken.c_str();
+  drained = std::exchange(g_notes.calls[rank], {});
+  return drained.c_str();
 }
 
 }  // extern "C"
