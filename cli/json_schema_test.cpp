@@ -248,7 +248,7 @@ TEST(JsonSchema, DocumentedKeysAndWrittenKeysAgree) {
       each->step(step);
     }
   }
-  ASSERT_TRUE(testing::add_outside_samples(outside.save(), {.arrays = true}).ok());
+  ASSERT_TRUE(testing::add_outside_samples(outside.save(), {.gpu = true, .arrays = true}).ok());
   ASSERT_TRUE(testing::add_outside_samples(files.save(), {}).ok());
 
   std::vector<std::string> folders;

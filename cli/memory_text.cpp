@@ -13,11 +13,12 @@ namespace {
 constexpr std::size_t kMostSteps = 20;
 constexpr std::size_t kMostArrays = 8;
 
-std::string step_name(const model::MemoryOfStep& at) { return at.step ? grouped(*at.step) : std::string("before"); }
+std::string step_name(const auto& at) { return at.step ? grouped(*at.step) : std::string("before"); }
 
 /// Evenly selected steps, including the first and the last.
-std::vector<const model::MemoryOfStep*> chosen(const std::vector<model::MemoryOfStep>& steps) {
-  std::vector<const model::MemoryOfStep*> rows;
+template <class OfStep>
+std::vector<const OfStep*> chosen(const std::vector<OfStep>& steps) {
+  std::vector<const OfStep*> rows;
   const std::size_t count = std::min(kMostSteps, steps.size());
   for (std::size_t i = 0; i < count; ++i) rows.push_back(&steps[count == 1 ? 0 : i * (steps.size() - 1) / (count - 1)]);
   return rows;
@@ -73,6 +74,37 @@ std::string arrays_table(const model::MemoryView& view, const Style& style) {
   return table.text(style, "  ");
 }
 
+std::string gpu_table(const model::GpuMemoryView& gpu, const Style& style) {
+  const bool has_process = std::ranges::any_of(gpu.steps, [](const auto& each) { return each.process.has_value(); });
+  std::vector<std::string> head = {"step", "time", "in use", "torch reserved", "beside it"};
+  if (has_process) head.insert(head.begin() + 3, "this process");
+  Table table(head, std::vector<bool>(head.size(), true));
+  for (const model::GpuMemoryOfStep* each : chosen(gpu.steps)) {
+    std::vector<std::string> row = {step_name(*each), duration(each->ns.value), style.bytes(each->used)};
+    if (has_process) row.push_back(each->process ? style.bytes(*each->process) : "");
+    row.push_back(style.bytes(each->reserved));
+    row.push_back(each->outside ? style.bytes(*each->outside) : "");
+    table.add(std::move(row));
+  }
+  return table.text(style, "  ");
+}
+
+std::string gpus_text(const model::MemoryView& view, const Style& style) {
+  std::string text;
+  for (const model::GpuMemoryView& gpu : view.gpus) {
+    text += style.bold(fmt::format("\nmemory of {}", gpu.device));
+    text += fmt::format("   at most {} in use of {}", style.bytes(gpu.highest), style.bytes(gpu.total));
+    if (gpu.outside) {
+      const bool has_process = gpu.steps.back().process.has_value();
+      text += fmt::format("\n  beside torch's allocator at most {}: CUDA's context, libraries{}",
+                          style.bytes(*gpu.outside), has_process ? "" : ", other processes");
+    }
+    text += "\n" + gpu_table(gpu, style);
+  }
+  if (view.gpus_unknown) text += fmt::format("\nmemory of a GPU was not sampled: {}\n", *view.gpus_unknown);
+  return text;
+}
+
 }  // namespace
 
 std::string memory_text(const model::MemoryView& view, const Style& style) {
@@ -93,7 +125,7 @@ std::string memory_text(const model::MemoryView& view, const Style& style) {
   if (!view.arrays.empty()) {
     text += style.bold("\narrays of numpy") + "   at the last reading of the memory\n" + arrays_table(view, style);
   }
-  return text;
+  return text + gpus_text(view, style);
 }
 
 }  // namespace dcmt::cli

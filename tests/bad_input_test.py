@@ -45,7 +45,7 @@ def test_missing_foreign_and_newer_traces(tmp_path, run_folder):
     with sqlite3.connect(newer) as database:
         database.execute("PRAGMA user_version = 99")
     line = recorded.one_line(recorded.tool("report", newer), 3)
-    assert "schema 99" in line and "reads 1 to 10" in line
+    assert "schema 99" in line and "reads 1 to 11" in line
     recorded.one_line(recorded.tool("report", tmp_path), 3)
 
 

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "analyzer/load/column.h"
+#include "analyzer/load/gpu_memory.h"
 #include "analyzer/load/huge_pages.h"
 #include "analyzer/load/lifetime_index.h"
 #include "analyzer/load/maybe.h"
@@ -359,6 +360,7 @@ class TraceData {
   std::vector<Parameter> parameters;      ///< ascending by key
   std::vector<LaunchesSoFar> launches;    ///< in order
   Owners owners;                          ///< as scans of the memory found them
+  std::vector<GpuMemory> gpu_memory;      ///< as the driver counted it, by GPU and time
   ProcessMemory memory;                   ///< as the kernel counted it
   std::vector<SourceFile> sources;        ///< ascending by path
   std::vector<StringId> generated_files;  ///< files with a map to the model's source, ascending

@@ -68,6 +68,8 @@ MemoryView memory_view(const std::string& path, const analyzer::Analysis& analys
     view.arrays.push_back({data.text(holder.path), unless_empty(data.text(holder.place)),
                            unless_empty(data.text(holder.type)), holder.arrays, holder.bytes});
   }
+  view.gpus = gpu_memory(data, steps, begin);
+  if (std::string why = data.meta_text(meta::kGpuMemoryUnknown); !why.empty()) view.gpus_unknown = std::move(why);
   return view;
 }
 

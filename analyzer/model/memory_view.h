@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "analyzer/model/analysis.h"
+#include "analyzer/model/gpu_memory.h"
 #include "analyzer/model/values.h"
 
 namespace dcmt::model {
@@ -84,6 +85,8 @@ struct MemoryView {
   std::optional<MemoryOfStep> classes_at;
   std::vector<MemoryClass> classes;
   std::vector<HeldArrays> arrays;
+  std::vector<GpuMemoryView> gpus;
+  std::optional<std::string> gpus_unknown;
 
   static constexpr std::string_view kShape = "show memory";
   static void describe(auto&& field) {
@@ -97,6 +100,9 @@ struct MemoryView {
     field("classes_at", &MemoryView::classes_at, "the sample that `classes` is of, the last that has them");
     field("classes", &MemoryView::classes, "most bytes first");
     field("arrays", &MemoryView::arrays, "at the last reading of the memory, most bytes first");
+    field("gpus", &MemoryView::gpus, "what is in use of their memory, by the driver's count");
+    field("gpus_unknown", &MemoryView::gpus_unknown,
+          "why a GPU's memory was not sampled; null: each was, or there is none");
   }
 };
 

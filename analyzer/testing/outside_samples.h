@@ -14,7 +14,8 @@ struct OutsideSamples {
   std::int64_t confirmed = 1 << 20;  ///< the part that the classes confirm
   std::int64_t mapped = 1 << 20;     ///< growth of the mappings
   std::int64_t torch = 0;            ///< bytes per step of torch's allocator
-  bool arrays = false;               ///< "main: rows" holds them, at two readings of the memory
+  bool gpu = false;     ///< of GPU 0 500 MB beside torch, 1 MB more each step; of GPU 1 200 MB of the process
+  bool arrays = false;  ///< "main: rows" holds them, at two readings of the memory
 };
 
 /// Adds a sample at the end of each step of the trace at `path`, with classes at the third and the last.
@@ -39,6 +40,14 @@ inline Status add_outside_samples(const std::string& path, const OutsideSamples&
       "INSERT OR IGNORE INTO mapped SELECT n, 'libraries', 50000000, 0, 90000000, 30, NULL FROM temp.at"
       " WHERE n IN (SELECT 3 UNION SELECT max(n) FROM temp.at);"
       "INSERT OR REPLACE INTO meta VALUES('cgroup_limit', 500000000), ('cgroup_kills', 1), ('exit', 'signal 9');";
+  if (how.gpu) {
+    sql +=
+        "INSERT INTO gpu_memory(id, ns, gpu, used, total, process, reserved)"
+        " SELECT n, from_ns, 0, 900000000 + n * 1000000, 4000000000, NULL, 400000000 FROM temp.at;"
+        "INSERT INTO gpu_memory(id, ns, gpu, used, total, process, reserved)"
+        " SELECT 1000 + n, from_ns, 1, 900000000, 4000000000, 600000000, 400000000 FROM temp.at;"
+        "INSERT INTO meta VALUES('gpu_memory_unknown', 'the GPU 0000:2B:00.0 is divided into instances (MIG)');";
+  }
   if (how.arrays) {
     sql +=
         "INSERT INTO scan(id, from_seq, from_ns, to_ns, storages, owned, objects, torn, collecting)"

@@ -32,6 +32,10 @@ using ReportOutOfMemory = void (*)(std::int64_t, std::size_t, std::size_t, std::
 using CpuOutOfMemory = void (*)(void*, std::size_t);
 /// cudaMemGetInfo(free, total); 0: no error
 using MemoryOfDevice = int (*)(std::size_t*, std::size_t*);
+/// cuDeviceGet(device, number) and cuDeviceGetUuid(16 bytes, device) of the driver, which has no last error that a
+/// program could find; 0: no error
+using DriverDevice = int (*)(int*, int);
+using UuidOfDevice = int (*)(std::uint8_t*, int);
 
 AllocCpu g_alloc_cpu;
 FreeCpu g_free_cpu;
@@ -39,6 +43,8 @@ ReportMemory g_report_memory;
 ReportOutOfMemory g_report_out_of_memory;
 CpuOutOfMemory g_cpu_out_of_memory;
 MemoryOfDevice g_memory_of_device;
+DriverDevice g_driver_device;
+std::atomic<UuidOfDevice> g_uuid_of_device;  ///< set last
 
 void write_block(wire::RecordType type, std::uint32_t device, std::uint64_t address, std::uint64_t bytes,
                  std::uint64_t stack) noexcept {
@@ -161,6 +167,7 @@ struct Reserved {
   std::atomic<std::uint64_t> bytes;  ///< as in the latest record
   std::atomic<bool> traced;          ///< the recorder was informed that every change is recorded
   std::atomic<Counting> counting;
+  std::atomic<bool> has_uuid;  ///< the recorder has the UUID
 };
 constinit Reserved g_reserved[kDevices] = {};
 
@@ -179,6 +186,32 @@ void write_reserved(std::size_t device, std::uint64_t reserved) noexcept {
   if (record == nullptr) return;
   record->reserved = reserved;
   record->traced = traced ? 1 : 0;
+  agent::commit_record(record);
+}
+
+/// The program loads CUDA's driver when it uses the first GPU.
+void find_driver() noexcept {
+  if (g_uuid_of_device.load(std::memory_order_relaxed) != nullptr) return;
+  void* driver = loaded_library("libcuda.so.1");
+  UuidOfDevice uuid_of_device = nullptr;
+  if (driver == nullptr || !find(driver, "cuDeviceGet", g_driver_device)) return;
+  if (find(driver, "cuDeviceGetUuid", uuid_of_device)) {
+    g_uuid_of_device.store(uuid_of_device, std::memory_order_release);
+  }
+}
+
+/// The driver has the UUIDs ready, and CUDA has begun.
+void write_uuid(std::size_t device) noexcept {
+  const UuidOfDevice uuid_of_device = g_uuid_of_device.load(std::memory_order_acquire);
+  if (uuid_of_device == nullptr) return;
+  g_reserved[device].has_uuid.store(true, std::memory_order_relaxed);
+  int number = 0;
+  std::uint8_t uuid[sizeof(wire::GpuRecord::uuid)] = {};
+  if (g_driver_device(&number, static_cast<int>(device)) != 0 || uuid_of_device(uuid, number) != 0) return;
+  auto* record = static_cast<wire::GpuRecord*>(agent::begin_record(
+      wire::RecordType::kGpu, sizeof(wire::GpuRecord), wire::cuda_device(static_cast<std::uint32_t>(device))));
+  if (record == nullptr) return;
+  memcpy(record->uuid, uuid, sizeof uuid);
   agent::commit_record(record);
 }
 
@@ -330,6 +363,7 @@ void on_report_cuda_memory(void* address, std::int64_t bytes, std::size_t alloca
         return g_report_memory(address, bytes, allocated, reserved, device);
       write_reserved(index, reserved);
     }
+    if (!reported.has_uuid.load(std::memory_order_relaxed)) write_uuid(index);
     if (bytes > 0) {
       report_alloc(index, address, static_cast<std::uint64_t>(bytes));
     } else {
@@ -410,6 +444,7 @@ bool find_allocators(void* c10) noexcept {
   for (Reserved& each : g_reserved) {
     each.bytes.store(0, std::memory_order_relaxed);
     each.counting.store(Counting::kUnknown, std::memory_order_relaxed);
+    each.has_uuid.store(false, std::memory_order_relaxed);
   }
   return find(c10, kAllocCpu, g_alloc_cpu) && find(c10, kFreeCpu, g_free_cpu) &&
          find(c10, kReportMemory, g_report_memory) && find(c10, kReportOutOfMemory, g_report_out_of_memory) &&
@@ -419,6 +454,7 @@ bool find_allocators(void* c10) noexcept {
 void follow_cuda_allocator() noexcept {
   constexpr AllocatorEvents kEvents{on_trace_alloc, on_trace_free_requested, on_trace_free_completed,
                                     on_trace_segment_begins, on_trace_segment_ends};
+  find_driver();
   Following following = g_following.load(std::memory_order_relaxed);
   if (following != Following::kNot && following != Following::kDue) return;
   void* cuda = loaded_library("libc10_cuda.so");

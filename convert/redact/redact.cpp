@@ -21,10 +21,10 @@ namespace {
 
 // Copied files (table source) are left out.
 constexpr const char* kTables[] = {
-    "thread",     "frame",     "stack",          "operator",     "block",  "storage",   "tensor",         "mark",
-    "launches",   "sample",    "edge",           "source_line",  "loss",   "interval",  "interval_curve", "key_sum",
-    "oom",        "parameter", "operator_alias", "scan",         "owner",  "container", "held",           "held_in",
-    "diagnostic", "resident",  "mapped",         "array_holder", "segment"};
+    "thread",     "frame",     "stack",          "operator",     "block",   "storage",   "tensor",         "mark",
+    "launches",   "sample",    "edge",           "source_line",  "loss",    "interval",  "interval_curve", "key_sum",
+    "oom",        "parameter", "operator_alias", "scan",         "owner",   "container", "held",           "held_in",
+    "diagnostic", "resident",  "mapped",         "array_holder", "segment", "gpu_memory"};
 
 // Queries for texts of source code, by the columns that refer to them.
 constexpr const char* kSourceLines[] = {"SELECT assignment FROM edge WHERE assignment IS NOT NULL",

@@ -27,7 +27,7 @@ constexpr const char* kPoint = "id > ?1 AND id <= ?2";
 constexpr const char* kWhole[] = {"string",      "thread",     "frame",          "stack",    "source",
                                   "source_line", "diagnostic", "loss",           "interval", "interval_curve",
                                   "key_sum",     "parameter",  "operator_alias", "scan",     "container",
-                                  "resident",    "mapped",     "array_holder",   "segment"};
+                                  "resident",    "mapped",     "array_holder",   "segment",  "gpu_memory"};
 
 class Trim {
  public:

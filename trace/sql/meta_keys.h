@@ -35,5 +35,7 @@ inline constexpr char kCgroupLimit[] =
     "cgroup_limit";  // bytes that the process's control group may use; absent: no limit
 inline constexpr char kCgroupKills[] =
     "cgroup_kills";  // processes that the kernel killed in that group because of the limit, since the start
+inline constexpr char kGpuMemoryUnknown[] =
+    "gpu_memory_unknown";  // why the use of a GPU's memory was not sampled; absent: it was, or there is no GPU
 inline constexpr char kRecorderCpuNs[] = "recorder_cpu_ns";
 }  // namespace dcmt::meta

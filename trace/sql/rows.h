@@ -273,6 +273,16 @@ struct SegmentRow {
   Span span;
 };
 
+/// What is in use of a GPU's memory at one time; bytes.
+struct GpuMemoryRow {
+  RowId id = 0;
+  std::int64_t ns = 0;
+  std::int64_t gpu = 0;
+  std::int64_t used = 0, total = 0;
+  std::optional<std::int64_t> process = {};
+  std::int64_t reserved = 0;
+};
+
 struct SourceLineRow {
   RowId source_path = 0;
   std::int64_t line = 0;

@@ -130,6 +130,7 @@ constexpr auto kSql = std::to_array<std::string_view>({
     "INSERT OR REPLACE INTO array_holder(scan, position, path, place, type, arrays, bytes) VALUES(?,?,?,?,?,?,?)",
     "INSERT OR REPLACE INTO segment(id, gpu, address, bytes, stream, expandable, from_seq, to_seq, from_ns, to_ns)"
     " VALUES(?,?,?,?,?,?,?,?,?,?)",
+    "INSERT INTO gpu_memory(id, ns, gpu, used, total, process, reserved) VALUES(?,?,?,?,?,?,?)",
     "DELETE FROM operator WHERE id = ?",
     "DELETE FROM block WHERE id = ?",
     "DELETE FROM storage WHERE id = ?",
@@ -553,6 +554,18 @@ Status TraceWriter::write(const SegmentRow& row) {
       .value(row.stream)
       .value(row.expandable ? 1 : 0)
       .span(row.span)
+      .run();
+}
+
+Status TraceWriter::write(const GpuMemoryRow& row) {
+  return Binder(statements_[kGpuMemory])
+      .value(row.id)
+      .value(row.ns)
+      .value(row.gpu)
+      .value(row.used)
+      .value(row.total)
+      .value(row.process)
+      .value(row.reserved)
       .run();
 }
 

@@ -52,6 +52,7 @@ class TraceWriter {
   Status write(const ContainerRow& row);
   Status write(const HeldInRow& row);
   Status write(const ResidentRow& row);
+  Status write(const GpuMemoryRow& row);
   Status write(const MappedRow& row);
   Status write(const ArrayHolderRow& row);
   Status write(const SegmentRow& row);
@@ -151,6 +152,7 @@ class TraceWriter {
     kMapped,
     kArrayHolder,
     kSegment,
+    kGpuMemory,
     kEraseOperator,
     kEraseBlock,
     kEraseStorage,

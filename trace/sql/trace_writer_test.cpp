@@ -186,6 +186,7 @@ void write_small_trace(TraceWriter& w) {
   ASSERT_TRUE(w.write(curve).ok());
   ASSERT_TRUE(w.write(SampleRow{1, 4, "tensor", 1, 1, 2, 1, 1}).ok());
   ASSERT_TRUE(w.write(ResidentRow{1, {9, 90}, 8192, 4096, 0, 4096, {}}).ok());
+  ASSERT_TRUE(w.write(GpuMemoryRow{1, 90, 0, 8 << 20, 64 << 20, {}, 2 << 20}).ok());
   EdgeRow edge;
   edge.id = 1;
   edge.census = 4;

@@ -62,6 +62,7 @@ enum class RecordType : std::uint16_t {
   kBlockAllocInNode,  ///< BlockInNodeRecord, as kBlockAlloc
   kBlockFound,        ///< FoundBlockRecord: a block of a GPU that existed before the process was attached
   kSegment,           ///< SegmentRecord, in `full`: right before the kReserved that it changes
+  kGpu,               ///< GpuRecord, once for each GPU, after its first kReserved
 };
 
 /// How many sequences a record of this type uses, beginning with its own: one for each event that it stands for.
@@ -206,6 +207,13 @@ struct ReservedRecord {
                            ///< are recorded at the device's next alloc or free
 };
 static_assert(sizeof(ReservedRecord) == 40);
+
+/// Which GPU a number of torch stands for: other programs number them in another way.
+struct GpuRecord {
+  RecordHeader header;    ///< aux: device as in BlockRecord
+  std::uint8_t uuid[16];  ///< as CUDA's driver returns it
+};
+static_assert(sizeof(GpuRecord) == 40);
 
 enum class SegmentEvent : std::uint32_t {
   kBegins,

@@ -110,6 +110,7 @@ class Assembler::Impl {
             censuses_.count(), out_of_memory_.count()};
   }
   [[nodiscard]] CpuBytes cpu_bytes() const { return lifetimes_.cpu_bytes(); }
+  [[nodiscard]] const Gpus& gpus() const { return gpus_.gpus(); }
   [[nodiscard]] std::vector<BlockPlace> cpu_blocks() const {
     std::vector<BlockPlace> blocks;
     lifetimes_.each_block([&](const BlockRow& row) {
@@ -207,6 +208,7 @@ class Assembler::Impl {
   SmallBlocksThen small_blocks_;
   StreamNumbers streams_{journal_};
   SegmentBook segments_{journal_, streams_};
+  GpuBook gpus_{journal_};
   Lifetimes lifetimes_;
   Marks marks_;
   OutOfMemory out_of_memory_;
@@ -467,8 +469,11 @@ Status Assembler::Impl::dispatch(std::string_view bytes, const wire::RecordHeade
     case RecordType::kReserved:
       return with<wire::ReservedRecord>(bytes, "an allocator's reserve", [&](const auto& r) -> Status {
         DCMT_RETURN_IF_ERROR(lifetimes_.reserved(r));
+        gpus_.reserved(r);
         return segments_.reserved(r);
       });
+    case RecordType::kGpu:
+      return with<wire::GpuRecord>(bytes, "a GPU", [&](const auto& r) { return gpus_.gpu(r); });
     case RecordType::kSegment:
       return with<wire::SegmentRecord>(bytes, "a segment", [&](const auto& r) { return segments_.segment(r); });
     case RecordType::kBlockStream:
@@ -745,6 +750,8 @@ std::uint64_t Assembler::last_seq() const { return impl_->last_seq(); }
 
 Totals Assembler::totals() const { return impl_->totals(); }
 CpuBytes Assembler::cpu_bytes() const { return impl_->cpu_bytes(); }
+
+const Gpus& Assembler::gpus() const { return impl_->gpus(); }
 std::vector<BlockPlace> Assembler::cpu_blocks() const { return impl_->cpu_blocks(); }
 void Assembler::begin_cpu_peak() { impl_->begin_cpu_peak(); }
 

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "collector/recorder/assemble/cpu_bytes.h"
+#include "collector/recorder/assemble/gpu_book.h"
 #include "collector/recorder/assemble/growth_watch.h"
 #include "collector/recorder/assemble/owner_book.h"
 #include "collector/recorder/assemble/past.h"
@@ -135,6 +136,8 @@ class Assembler {
   [[nodiscard]] std::uint64_t last_seq() const;
   [[nodiscard]] Totals totals() const;
   [[nodiscard]] CpuBytes cpu_bytes() const;
+  /// The GPUs that the process has used.
+  [[nodiscard]] const Gpus& gpus() const;
   /// The live blocks of the CPU allocator that have rows, sorted by address.
   [[nodiscard]] std::vector<BlockPlace> cpu_blocks() const;
   /// Restarts `highest` of the CPU bytes.

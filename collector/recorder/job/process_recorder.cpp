@@ -423,6 +423,11 @@ Status ProcessRecorder::sample_memory() {
   if (samples_ == nullptr || !first_record_ || !begins_readings_ || program_ended_) return {};
   DCMT_ASSIGN_OR_RETURN(const bool wrote, samples_->poll(torch_then(), [&] { return assembler_->cpu_blocks(); }));
   uncommitted_ |= wrote;
+  // A record that is missing yet could be of what a GPU's allocator has just reserved.
+  if (reader_.waiting() == 0) {
+    DCMT_ASSIGN_OR_RETURN(const bool wrote_gpus, gpu_samples_->poll(assembler_->gpus()));
+    uncommitted_ |= wrote_gpus;
+  }
   // If the kernel kills the recorder, too, everything that is not committed is lost.
   return wrote && samples_->is_near_limit() ? commit() : Status();
 }

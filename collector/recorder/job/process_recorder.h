@@ -13,6 +13,7 @@
 #include "collector/recorder/assemble/assembler.h"
 #include "collector/recorder/assemble/past.h"
 #include "collector/recorder/assemble/small_growth.h"
+#include "collector/recorder/job/gpu_samples.h"
 #include "collector/recorder/job/memory_reader.h"
 #include "collector/recorder/job/memory_samples.h"
 #include "collector/recorder/job/scan_schedule.h"
@@ -53,7 +54,10 @@ class ProcessRecorder {
   }
 
   /// From now on poll() also samples the kernel's figures of the process's memory.
-  void sample_memory_of(pid_t pid) { samples_ = std::make_unique<MemorySamples>(writer_, pid); }
+  void sample_memory_of(pid_t pid) {
+    samples_ = std::make_unique<MemorySamples>(writer_, pid);
+    gpu_samples_ = std::make_unique<GpuSamples>(writer_, pid);
+  }
 
   /// For an attached process, before the first poll(): reads first what it had before; records wait for that. Needs
   /// read_memory_of().
@@ -153,8 +157,9 @@ class ProcessRecorder {
   std::unique_ptr<MemoryReader> variables_, memory_;  ///< nullptr: owners were not requested, or cannot be read
   pid_t pid_ = 0;                                     ///< as in read_memory_of()
   std::unique_ptr<MemorySamples> samples_;            ///< nullptr: the process cannot be found
+  std::unique_ptr<GpuSamples> gpu_samples_;           ///< likewise
   SmallGrowth small_growth_;
-  bool lacks_rank_ = false;                           ///< and it was not searched for after a step
+  bool lacks_rank_ = false;  ///< and it was not searched for after a step
   bool reading_failed_ = false;
   bool begins_readings_ = true;
   std::int64_t highest_ = 0;          ///< highest allocated bytes at a poll

@@ -1,6 +1,8 @@
 // Hand-made records for tests: a stream with dense sequences, for an Assembler.
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <cstdint>
 #include <cstring>
 #include <map>
@@ -211,6 +213,11 @@ class TestStream {
     record.reserved = bytes;
     record.traced = traced ? 1 : 0;
     return add(wire::RecordType::kReserved, device, record);
+  }
+  std::uint64_t gpu(const std::array<std::uint8_t, 16>& uuid, std::uint32_t device = wire::cuda_device(0)) {
+    wire::GpuRecord record{};
+    std::ranges::copy(uuid, record.uuid);
+    return add(wire::RecordType::kGpu, device, record);
   }
   std::uint64_t segment(wire::SegmentEvent event, std::uint64_t address, std::uint64_t bytes, std::uint64_t stream = 0,
                         std::uint32_t device = wire::cuda_device(0)) {

@@ -1,0 +1,26 @@
+#include "analyzer/load/gpu_memory.h"
+
+#include "analyzer/load/row_cursor.h"
+
+namespace dcmt::analyzer {
+
+Expected<std::vector<GpuMemory>> GpuMemory::load(Database& database) {
+  std::vector<GpuMemory> samples;
+  DCMT_ASSIGN_OR_RETURN(const bool has_table,
+                        has_rows(database, "SELECT 1 FROM sqlite_master WHERE name = 'gpu_memory'"));
+  if (!has_table) return samples;
+  DCMT_RETURN_IF_ERROR(read_rows(
+      database, "SELECT ns, gpu, used, total, process, reserved FROM gpu_memory ORDER BY gpu, id", [&](Cursor& in) {
+        GpuMemory sample;
+        sample.ns = in.id<TimeNs>();
+        sample.gpu = in.integer();
+        sample.used = in.bytes();
+        sample.total = in.bytes();
+        sample.process = in.optional_bytes();
+        sample.reserved = in.bytes();
+        samples.push_back(sample);
+      }));
+  return samples;
+}
+
+}  // namespace dcmt::analyzer
