@@ -127,10 +127,11 @@ bool publish_names(const PyCodeObject* code, std::uint64_t id) noexcept {
   return !writer.lost();
 }
 
-/// The value for a text in a dict, borrowed; nullptr if there is none. CPython's own function requires the GIL; here
-/// the GIL may only be kept free.
-PyObject* value_of(PyObject* dict, std::string_view key) noexcept {
+/// The value of a dict for a text like another one, borrowed; nullptr if there is none.
+PyObject* value_of(PyObject* dict, PyObject* like) noexcept {
   if (dict == nullptr || !PyDict_CheckExact(dict)) return nullptr;
+  const Text wanted(like);
+  const std::string_view key(wanted.data(), wanted.size());
   PyObject* name = nullptr;
   PyObject* value = nullptr;
   for (Py_ssize_t position = 0; PyDict_Next(dict, &position, &name, &value) != 0;) {
@@ -144,13 +145,12 @@ PyObject* value_of(PyObject* dict, std::string_view key) noexcept {
 /// torch._inductor.codecache.PyCodeCache.linemaps[filename], borrowed; nullptr if there is none. Uses only lookups that
 /// run no Python code: dicts with text keys, and a class whose metaclass is `type`.
 PyObject* line_map(PyObject* filename) noexcept {
-  PyObject* const module = value_of(value_of(dcmt_py_sys(), "modules"), "torch._inductor.codecache");
+  PyObject* const module = dcmt_py_item(dcmt_py_item(dcmt_py_sys(), "modules"), "torch._inductor.codecache");
   if (module == nullptr || !PyModule_Check(module)) return nullptr;
-  PyObject* const cache = value_of(PyModule_GetDict(module), "PyCodeCache");
+  PyObject* const cache = dcmt_py_item(PyModule_GetDict(module), "PyCodeCache");
   if (cache == nullptr || !Py_IS_TYPE(cache, &PyType_Type)) return nullptr;
-  PyObject* const maps = value_of(reinterpret_cast<PyTypeObject*>(cache)->tp_dict, "linemaps");
-  const Text name(filename);
-  return value_of(maps, {name.data(), name.size()});
+  PyObject* const maps = dcmt_py_item(reinterpret_cast<PyTypeObject*>(cache)->tp_dict, "linemaps");
+  return value_of(maps, filename);
 }
 
 bool is_sequence(PyObject* object) noexcept {

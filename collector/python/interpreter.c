@@ -2,8 +2,10 @@
 #include "collector/python/interpreter.h"
 
 #include <pthread.h>
+#include <string.h>
 
 #include "internal/pycore_code.h"
+#include "internal/pycore_dict.h"
 #include "internal/pycore_frame.h"
 #include "internal/pycore_interp.h"
 #include "internal/pycore_runtime.h"
@@ -80,6 +82,54 @@ int dcmt_py_freeze(void) {
 void dcmt_py_thaw(void) { pthread_mutex_unlock(&gil_of_main()->mutex); }
 
 PyObject* dcmt_py_sys(void) { return PyInterpreterState_Main()->sysdict; }
+
+static int is_text(PyObject* object, const char* text, size_t length) {
+  return PyUnicode_CheckExact(object) && PyUnicode_IS_COMPACT_ASCII(object) &&
+         (size_t)PyUnicode_GET_LENGTH(object) == length && memcmp(PyUnicode_DATA(object), text, length) == 0;
+}
+
+static int64_t index_at(const PyDictKeysObject* keys, size_t slot) {
+  const char* const indices = keys->dk_indices;
+  const unsigned bits = keys->dk_log2_size;
+  if (bits < 8) return ((const int8_t*)indices)[slot];
+  if (bits < 16) return ((const int16_t*)indices)[slot];
+  return bits < 32 ? ((const int32_t*)indices)[slot] : ((const int64_t*)indices)[slot];
+}
+
+/* Follows CPython's own lookup, which can compare by code of Python if a key is of another type. */
+static PyObject* item_by_hash(PyDictKeysObject* keys, const char* text, size_t length) {
+  const Py_hash_t hash = PyHash_GetFuncDef()->hash(text, (Py_ssize_t)length);
+  const size_t size = (size_t)DK_SIZE(keys);
+  size_t perturb = (size_t)hash;
+  size_t slot = (size_t)hash & (size - 1);
+  const size_t most_tries = size + 64; /* from when `perturb` is 0, each slot comes once */
+  for (size_t tries = 0; tries < most_tries; ++tries) {
+    const int64_t index = index_at(keys, slot);
+    if (index == DKIX_EMPTY) return NULL;
+    if (index >= 0) {
+      const PyDictUnicodeEntry* const entry = &DK_UNICODE_ENTRIES(keys)[index];
+      if (((PyASCIIObject*)entry->me_key)->hash == hash && is_text(entry->me_key, text, length)) return entry->me_value;
+    }
+    perturb >>= 5; /* PERTURB_SHIFT */
+    slot = (slot * 5 + perturb + 1) & (size - 1);
+  }
+  return NULL;
+}
+
+PyObject* dcmt_py_item(PyObject* dict, const char* text) {
+  if (dict == NULL || !PyDict_CheckExact(dict)) return NULL;
+  const PyDictObject* const table = (const PyDictObject*)dict;
+  const size_t length = strlen(text);
+  if (table->ma_values == NULL && table->ma_keys->dk_kind == DICT_KEYS_UNICODE) {
+    return item_by_hash(table->ma_keys, text, length);
+  }
+  PyObject* key;
+  PyObject* value;
+  for (Py_ssize_t position = 0; PyDict_Next(dict, &position, &key, &value) != 0;) {
+    if (is_text(key, text, length)) return value;
+  }
+  return NULL;
+}
 
 /* True if it is not one of the interpreter's own frames: where C calls it, and below a frequently called __init__. */
 static int of_python(const _PyInterpreterFrame* frame) {

@@ -57,6 +57,11 @@ void dcmt_py_thaw(void);
 /* The dictionary of the main interpreter's sys, borrowed; NULL if there is none. */
 PyObject* dcmt_py_sys(void);
 
+/* The value for an ASCII text in a dictionary, borrowed; NULL if there is none, or if `dict` is none. It runs no code
+ * of Python, and uses the hash, so that a large dictionary like sys.modules costs no more than a small one. The caller
+ * holds the GIL or keeps it free. */
+PyObject* dcmt_py_item(PyObject* dict, const char* text);
+
 /* The innermost frame of `thread`, only to compare identity; NULL if there is none. */
 const void* dcmt_py_innermost(const PyThreadState* thread);
 

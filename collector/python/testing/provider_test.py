@@ -694,6 +694,28 @@ class SourceLines(unittest.TestCase):
         lines = [row for row in Records().source_lines if row[0] == path]
         self.assertEqual(lines, [(path, 2, '  File "model.py", line 41, in forward\n    x = 1'), (path, 3, "b")])
 
+    def test_the_module_is_found_whatever_else_is_in_the_table(self):
+        """Tables of each size of an index, with names that were removed, and one whose keys are not all text."""
+        others = []
+        try:
+            for number, many in enumerate((0, 300, 70_000)):
+                others += [f"other{number}.{i}" for i in range(many)]
+                sys.modules.update(dict.fromkeys(others, self.module))
+                for name in others[::3]:
+                    sys.modules.pop(name, None)
+                self.assert_published(f"among{number}.py")
+            sys.modules[self.module] = self.module  # not a text
+            self.assert_published("among_others.py")
+        finally:
+            sys.modules.pop(self.module, None)
+            for name in others:
+                sys.modules.pop(name, None)
+
+    def assert_published(self, path):
+        self.module.PyCodeCache.linemaps[path] = [(2,), ("a",)]
+        self.generated(path)()
+        self.assertEqual([row for row in Records().source_lines if row[0] == path], [(path, 2, "a")])
+
     def test_published_while_nobody_has_the_gil(self):
         path = os.path.join(tempfile.gettempdir(), "generated_free.py")
         self.module.PyCodeCache.linemaps[path] = [(2,), ("a",)]
