@@ -21,7 +21,7 @@ dcmt_packages=(
   libgtest-dev libbenchmark-dev
   qt6-base-dev qt6-svg-dev fonts-dejavu-core
   python3-venv python3-dev
-  libjemalloc2 libtcmalloc-minimal4 libc6-i386 valgrind libxml2-utils
+  libjemalloc2 libtcmalloc-minimal4 libc6-i386 valgrind libxml2-utils bindfs
 )
 
 dcmt_say() { printf '%s\n' "$*" >&2; }
