@@ -74,8 +74,7 @@ class MemoryLedger:
     """The memory of one test by phase: `with memory_ledger.phase("forward"): ...`, then `memory_ledger["forward"].net`.
 
     The first phase begins a recording of all threads. Reading the first figure ends it, so all phases must come before that. The
-    figures are exact: blocks of torch's allocators count at every size. On a GPU, blocks from before the first phase are
-    unknown, so `freed` does not include them.
+    figures are exact: blocks of torch's allocators count at every size.
     """
 
     def __init__(self, folder: pathlib.Path) -> None:
