@@ -127,30 +127,21 @@ bool publish_names(const PyCodeObject* code, std::uint64_t id) noexcept {
   return !writer.lost();
 }
 
-/// The value of a dict for a text like another one, borrowed; nullptr if there is none.
-PyObject* value_of(PyObject* dict, PyObject* like) noexcept {
-  if (dict == nullptr || !PyDict_CheckExact(dict)) return nullptr;
-  const Text wanted(like);
-  const std::string_view key(wanted.data(), wanted.size());
-  PyObject* name = nullptr;
-  PyObject* value = nullptr;
-  for (Py_ssize_t position = 0; PyDict_Next(dict, &position, &name, &value) != 0;) {
-    if (!PyUnicode_CheckExact(name)) continue;
-    const Text text(name);
-    if (std::string_view(text.data(), text.size()) == key) return value;
-  }
-  return nullptr;
+PyObject* item_named(PyObject* dict, std::string_view ascii) noexcept {
+  return dcmt_py_item(dict, {ascii.data(), static_cast<Py_ssize_t>(ascii.size()), PyUnicode_1BYTE_KIND});
 }
 
 /// torch._inductor.codecache.PyCodeCache.linemaps[filename], borrowed; nullptr if there is none. Uses only lookups that
 /// run no Python code: dicts with text keys, and a class whose metaclass is `type`.
 PyObject* line_map(PyObject* filename) noexcept {
-  PyObject* const module = dcmt_py_item(dcmt_py_item(dcmt_py_sys(), "modules"), "torch._inductor.codecache");
+  PyObject* const module = item_named(item_named(dcmt_py_sys(), "modules"), "torch._inductor.codecache");
   if (module == nullptr || !PyModule_Check(module)) return nullptr;
-  PyObject* const cache = dcmt_py_item(PyModule_GetDict(module), "PyCodeCache");
+  PyObject* const cache = item_named(PyModule_GetDict(module), "PyCodeCache");
   if (cache == nullptr || !Py_IS_TYPE(cache, &PyType_Type)) return nullptr;
-  PyObject* const maps = dcmt_py_item(reinterpret_cast<PyTypeObject*>(cache)->tp_dict, "linemaps");
-  return value_of(maps, filename);
+  PyObject* const maps = item_named(reinterpret_cast<PyTypeObject*>(cache)->tp_dict, "linemaps");
+  if (!PyUnicode_IS_READY(filename)) return nullptr;
+  return dcmt_py_item(
+      maps, {PyUnicode_DATA(filename), PyUnicode_GET_LENGTH(filename), static_cast<int>(PyUnicode_KIND(filename))});
 }
 
 bool is_sequence(PyObject* object) noexcept {

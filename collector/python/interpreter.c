@@ -83,9 +83,10 @@ void dcmt_py_thaw(void) { pthread_mutex_unlock(&gil_of_main()->mutex); }
 
 PyObject* dcmt_py_sys(void) { return PyInterpreterState_Main()->sysdict; }
 
-static int is_text(PyObject* object, const char* text, size_t length) {
-  return PyUnicode_CheckExact(object) && PyUnicode_IS_COMPACT_ASCII(object) &&
-         (size_t)PyUnicode_GET_LENGTH(object) == length && memcmp(PyUnicode_DATA(object), text, length) == 0;
+static int is_text(PyObject* object, const struct dcmt_py_text* text) {
+  return PyUnicode_CheckExact(object) && PyUnicode_IS_READY(object) && (int)PyUnicode_KIND(object) == text->kind &&
+         PyUnicode_GET_LENGTH(object) == text->length &&
+         memcmp(PyUnicode_DATA(object), text->data, (size_t)(text->length * text->kind)) == 0;
 }
 
 static int64_t index_at(const PyDictKeysObject* keys, size_t slot) {
@@ -97,8 +98,8 @@ static int64_t index_at(const PyDictKeysObject* keys, size_t slot) {
 }
 
 /* Follows CPython's own lookup, which can compare by code of Python if a key is of another type. */
-static PyObject* item_by_hash(PyDictKeysObject* keys, const char* text, size_t length) {
-  const Py_hash_t hash = PyHash_GetFuncDef()->hash(text, (Py_ssize_t)length);
+static PyObject* item_by_hash(PyDictKeysObject* keys, const struct dcmt_py_text* text) {
+  const Py_hash_t hash = PyHash_GetFuncDef()->hash(text->data, text->length * text->kind);
   const size_t size = (size_t)DK_SIZE(keys);
   size_t perturb = (size_t)hash;
   size_t slot = (size_t)hash & (size - 1);
@@ -108,7 +109,7 @@ static PyObject* item_by_hash(PyDictKeysObject* keys, const char* text, size_t l
     if (index == DKIX_EMPTY) return NULL;
     if (index >= 0) {
       const PyDictUnicodeEntry* const entry = &DK_UNICODE_ENTRIES(keys)[index];
-      if (((PyASCIIObject*)entry->me_key)->hash == hash && is_text(entry->me_key, text, length)) return entry->me_value;
+      if (((PyASCIIObject*)entry->me_key)->hash == hash && is_text(entry->me_key, text)) return entry->me_value;
     }
     perturb >>= 5; /* PERTURB_SHIFT */
     slot = (slot * 5 + perturb + 1) & (size - 1);
@@ -116,17 +117,16 @@ static PyObject* item_by_hash(PyDictKeysObject* keys, const char* text, size_t l
   return NULL;
 }
 
-PyObject* dcmt_py_item(PyObject* dict, const char* text) {
+PyObject* dcmt_py_item(PyObject* dict, struct dcmt_py_text text) {
   if (dict == NULL || !PyDict_CheckExact(dict)) return NULL;
   const PyDictObject* const table = (const PyDictObject*)dict;
-  const size_t length = strlen(text);
   if (table->ma_values == NULL && table->ma_keys->dk_kind == DICT_KEYS_UNICODE) {
-    return item_by_hash(table->ma_keys, text, length);
+    return item_by_hash(table->ma_keys, &text);
   }
   PyObject* key;
   PyObject* value;
   for (Py_ssize_t position = 0; PyDict_Next(dict, &position, &key, &value) != 0;) {
-    if (is_text(key, text, length)) return value;
+    if (is_text(key, &text)) return value;
   }
   return NULL;
 }

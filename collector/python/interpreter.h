@@ -57,10 +57,17 @@ void dcmt_py_thaw(void);
 /* The dictionary of the main interpreter's sys, borrowed; NULL if there is none. */
 PyObject* dcmt_py_sys(void);
 
-/* The value for an ASCII text in a dictionary, borrowed; NULL if there is none, or if `dict` is none. It runs no code
+/* A text as CPython stores it: characters of `kind` bytes. */
+struct dcmt_py_text {
+  const void* data;
+  Py_ssize_t length; /* in characters */
+  int kind;
+};
+
+/* The value for a text in a dictionary, borrowed; NULL if there is none, or if `dict` is none. It runs no code
  * of Python, and uses the hash, so that a large dictionary like sys.modules costs no more than a small one. The caller
  * holds the GIL or keeps it free. */
-PyObject* dcmt_py_item(PyObject* dict, const char* text);
+PyObject* dcmt_py_item(PyObject* dict, struct dcmt_py_text text);
 
 /* The innermost frame of `thread`, only to compare identity; NULL if there is none. */
 const void* dcmt_py_innermost(const PyThreadState* thread);

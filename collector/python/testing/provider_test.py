@@ -704,6 +704,8 @@ class SourceLines(unittest.TestCase):
                 for name in others[::3]:
                     sys.modules.pop(name, None)
                 self.assert_published(f"among{number}.py")
+            for number, path in enumerate(("é.py", "\u4e2d.py", "\U0001f600.py")):  # texts of 1, 2 and 4 bytes a character
+                self.assert_published(f"{number}{path}")
             sys.modules[self.module] = self.module  # not a text
             self.assert_published("among_others.py")
         finally:
