@@ -6,9 +6,8 @@ namespace dcmt::analyzer {
 
 Expected<std::vector<GpuMemory>> GpuMemory::load(Database& database) {
   std::vector<GpuMemory> samples;
-  DCMT_ASSIGN_OR_RETURN(const bool has_table,
-                        has_rows(database, "SELECT 1 FROM sqlite_master WHERE name = 'gpu_memory'"));
-  if (!has_table) return samples;
+  DCMT_ASSIGN_OR_RETURN(const bool known, has_table(database, "gpu_memory"));
+  if (!known) return samples;
   DCMT_RETURN_IF_ERROR(read_rows(
       database, "SELECT ns, gpu, used, total, process, reserved FROM gpu_memory ORDER BY gpu, id", [&](Cursor& in) {
         GpuMemory sample;

@@ -55,7 +55,7 @@ Status TraceData::load_stream_waits(Database& database) {
 }
 
 Status TraceData::load_out_of_memory(Database& database, const std::vector<StringId>& gpus) {
-  Expected<bool> known = has_rows(database, "SELECT 1 FROM sqlite_master WHERE name = 'oom'");  // not schema 1
+  Expected<bool> known = has_table(database, "oom");  // not schema 1
   if (!known.ok()) return known.error();
   if (!*known) return {};
   return read_rows(

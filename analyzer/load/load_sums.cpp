@@ -81,7 +81,7 @@ Status TraceData::load_intervals(Database& database) {
 }
 
 Status TraceData::load_parameters(Database& database) {
-  Expected<bool> known = has_rows(database, "SELECT 1 FROM sqlite_master WHERE name = 'parameter'");  // from schema 3
+  Expected<bool> known = has_table(database, "parameter");  // from schema 3
   if (!known.ok()) return known.error();
   if (!*known) return {};
   return read_rows(database, "SELECT graph, key, name, mechanism FROM parameter ORDER BY graph, key", [&](Cursor& in) {

@@ -25,7 +25,7 @@ std::string known_role(std::string_view role) {
 
 Expected<Owners> Owners::load(Database& database) {
   Owners owners;
-  DCMT_ASSIGN_OR_RETURN(const bool known, has_rows(database, "SELECT 1 FROM sqlite_master WHERE name = 'held_in'"));
+  DCMT_ASSIGN_OR_RETURN(const bool known, has_table(database, "held_in"));
   if (!known) return owners;  // from schema 7
   DCMT_RETURN_IF_ERROR(read_rows(database, "SELECT id, from_seq, from_ns FROM scan ORDER BY id", [&](Cursor& in) {
     Scan scan;

@@ -9,7 +9,7 @@ namespace dcmt::analyzer {
 
 Expected<ProcessMemory> ProcessMemory::load(Database& database) {
   ProcessMemory memory;
-  DCMT_ASSIGN_OR_RETURN(const bool known, has_rows(database, "SELECT 1 FROM sqlite_master WHERE name = 'resident'"));
+  DCMT_ASSIGN_OR_RETURN(const bool known, has_table(database, "resident"));
   if (!known) return memory;  // from schema 9
   DCMT_RETURN_IF_ERROR(read_rows(database,
                                  "SELECT id, seq, ns, anonymous, file, shared, torch, cgroup FROM resident ORDER BY id",

@@ -161,7 +161,8 @@ Status read_rows(Database& database, std::string_view sql, const Read& read, std
 }
 
 [[nodiscard]] Expected<bool> has_rows(Database& database, std::string_view sql);
-/// False if the trace's schema does not have the column yet.
+/// False if the trace's schema does not have the table, or the column, yet.
+[[nodiscard]] Expected<bool> has_table(Database& database, const std::string& table);
 [[nodiscard]] Expected<bool> has_column(Database& database, const std::string& table, const std::string& column);
 
 /// The value that a word of a column stands for.

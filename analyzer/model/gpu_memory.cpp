@@ -1,17 +1,9 @@
 #include "analyzer/model/gpu_memory.h"
 
 #include <algorithm>
-#include <iterator>
 
 namespace dcmt::model {
 namespace {
-
-/// The number of the last step that had ended.
-std::optional<std::int64_t> step_before(const std::vector<analyzer::Step>& steps, TimeNs at) {
-  const auto after = std::ranges::partition_point(
-      steps, [&](const analyzer::Step& step) { return step.to.valid() && step.to_ns <= at; });
-  return after == steps.begin() ? std::nullopt : std::optional(std::prev(after)->number);
-}
 
 std::optional<Bytes> outside(const analyzer::GpuMemory& sample) {
   const std::int64_t bytes = sample.process.value_or(sample.used).value - sample.reserved.value;
@@ -31,7 +23,7 @@ std::vector<GpuMemoryView> gpu_memory(const analyzer::TraceData& data, const std
     gpu.total = sample.total;
     gpu.highest = std::max(gpu.highest, sample.used);
     ++gpu.samples;
-    const GpuMemoryOfStep now{step_before(steps, sample.ns),
+    const GpuMemoryOfStep now{analyzer::last_ended(steps, sample.ns, &analyzer::Step::to_ns),
                               TimeNs(sample.ns.value - begin.value),
                               sample.used,
                               sample.reserved,

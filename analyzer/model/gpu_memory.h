@@ -30,8 +30,7 @@ struct GpuMemoryOfStep {
           "of the used ones, this process's; null: the driver does not say, as in a container");
     field("outside_bytes", &GpuMemoryOfStep::outside,
           "of `process_bytes`, or else of the used ones, what torch's allocator has not reserved; null: the allocator "
-          "has "
-          "given memory back and has not reported it yet");
+          "has given memory back and has not reported it yet");
   }
 };
 

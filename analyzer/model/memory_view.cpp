@@ -13,15 +13,8 @@ namespace {
 
 using analyzer::Resident;
 
-/// The number of the last step that had ended.
-std::optional<std::int64_t> step_before(const std::vector<analyzer::Step>& steps, Sequence seq) {
-  const auto after = std::ranges::partition_point(
-      steps, [&](const analyzer::Step& step) { return step.to.valid() && step.to <= seq; });
-  return after == steps.begin() ? std::nullopt : std::optional(std::prev(after)->number);
-}
-
 MemoryOfStep at(const Resident& sample, const std::vector<analyzer::Step>& steps, TimeNs begin) {
-  return {step_before(steps, sample.seq),
+  return {analyzer::last_ended(steps, sample.seq, &analyzer::Step::to),
           TimeNs(sample.ns.value - begin.value),
           sample.all(),
           sample.torch,

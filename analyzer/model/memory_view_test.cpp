@@ -42,7 +42,7 @@ TEST(MemoryView, AGpusMemoryIsByStepAndWhatIsOutsideIsNotTorchs) {
   EXPECT_FALSE(first.steps.front().process);
   EXPECT_EQ(view.gpus[1].device, "cuda:1");
   EXPECT_EQ(view.gpus[1].outside->value, 200'000'000) << "of the process alone";
-  EXPECT_EQ(view.gpus_unknown, "the GPU 0000:2B:00.0 is divided into instances (MIG)");
+  EXPECT_EQ(view.gpus_unknown, "GPU-2b is divided into instances (MIG)");
 }
 
 }  // namespace

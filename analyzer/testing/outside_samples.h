@@ -46,7 +46,7 @@ inline Status add_outside_samples(const std::string& path, const OutsideSamples&
         " SELECT n, from_ns, 0, 900000000 + n * 1000000, 4000000000, NULL, 400000000 FROM temp.at;"
         "INSERT INTO gpu_memory(id, ns, gpu, used, total, process, reserved)"
         " SELECT 1000 + n, from_ns, 1, 900000000, 4000000000, 600000000, 400000000 FROM temp.at;"
-        "INSERT INTO meta VALUES('gpu_memory_unknown', 'the GPU 0000:2B:00.0 is divided into instances (MIG)');";
+        "INSERT INTO meta VALUES('gpu_memory_unknown', 'GPU-2b is divided into instances (MIG)');";
   }
   if (how.arrays) {
     sql +=

@@ -1,7 +1,9 @@
 // Steps and phases, and the lookup of the one that contains a point in time.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <iterator>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -27,6 +29,15 @@ struct Step {
 
 /// The step that contains `at`; else the first that ends after it; else nullptr ("the end of the trace" is used then).
 [[nodiscard]] const Step* step_at(const std::vector<Step>& steps, Sequence at);
+
+/// The number of the last step that had ended at a point; nothing if none had.
+/// @param end  the member of a step to which `at` compares: `to` or `to_ns`
+template <class At>
+[[nodiscard]] std::optional<std::int64_t> last_ended(const std::vector<Step>& steps, At at, At Step::*end) {
+  const auto after =
+      std::ranges::partition_point(steps, [&](const Step& step) { return step.to.valid() && step.*end <= at; });
+  return after == steps.begin() ? std::nullopt : std::optional(std::prev(after)->number);
+}
 
 /// True if a mark is the phase of this name, such as "backward". False for nullptr.
 [[nodiscard]] bool is_phase(const TraceData& data, const Mark* mark, std::string_view name);

@@ -10,8 +10,7 @@ namespace dcmt::gui::load {
 Expected<Segments> read_segments(const std::string& path) {
   Segments segments;
   DCMT_ASSIGN_OR_RETURN(Database database, open_trace(path));
-  DCMT_ASSIGN_OR_RETURN(const bool known,
-                        analyzer::has_rows(database, "SELECT 1 FROM sqlite_master WHERE name = 'segment'"));
+  DCMT_ASSIGN_OR_RETURN(const bool known, analyzer::has_table(database, "segment"));
   if (!known) return segments;  // from schema 10
   DCMT_RETURN_IF_ERROR(analyzer::read_rows(database,
                                            "SELECT gpu, address, bytes, expandable, from_seq, to_seq, from_ns, to_ns "

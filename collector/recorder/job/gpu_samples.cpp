@@ -4,7 +4,7 @@
 #include <chrono>
 #include <thread>
 
-#include "collector/agent/clock.h"
+#include "collector/recorder/job/own_clock.h"
 #include "trace/sql/meta_keys.h"
 
 namespace dcmt::recorder {
@@ -12,8 +12,6 @@ namespace {
 
 /// Time between two readings, in nanoseconds and as a share of the run, so that a long run has some thousand rows.
 constexpr std::int64_t kBetween = 100'000'000, kBetweenShare = 2000;
-
-std::int64_t now_ns() { return static_cast<std::int64_t>(agent::nanoseconds(CLOCK_MONOTONIC)); }
 
 }  // namespace
 

@@ -5,7 +5,7 @@
 #include <chrono>
 #include <thread>
 
-#include "collector/agent/clock.h"
+#include "collector/recorder/job/own_clock.h"
 #include "collector/recorder/testing/assembler_fixture.h"
 #include "collector/recorder/testing/fake_nvml.h"
 #include "collector/recorder/testing/trace_fixture.h"
@@ -18,8 +18,6 @@ using testing::Rows;
 using testing::rows;
 
 constexpr const char* kSamples = "SELECT gpu, used, total, process, reserved, device FROM gpu_memory ORDER BY id";
-
-std::int64_t now_ns() { return static_cast<std::int64_t>(agent::nanoseconds(CLOCK_MONOTONIC)); }
 
 class GpuSamplesTest : public testing::TraceFixture {
  protected:

@@ -10,12 +10,11 @@
 #include <utility>
 
 #include "collector/agent/clock.h"
+#include "collector/recorder/job/own_clock.h"
 #include "trace/base/read_file.h"
 
 namespace dcmt::recorder {
 namespace {
-
-std::int64_t now_ns() { return static_cast<std::int64_t>(agent::nanoseconds(CLOCK_MONOTONIC)); }
 
 /// CPU time of this thread: the cost of a reading for others, without the time that it waited for a core.
 double cpu_seconds() { return static_cast<double>(agent::nanoseconds(CLOCK_THREAD_CPUTIME_ID)) * 1e-9; }

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "collector/agent/clock.h"
+#include "collector/recorder/job/own_clock.h"
 #include "trace/sql/meta_keys.h"
 
 namespace dcmt::recorder {
@@ -26,7 +27,6 @@ constexpr double kNearLimit = 0.9;
 /// Growth that is worth another reading of variables: they may hold it.
 constexpr std::int64_t kWorthReading = std::int64_t{8} << 20;
 
-std::int64_t now_ns() { return static_cast<std::int64_t>(agent::nanoseconds(CLOCK_MONOTONIC)); }
 double cpu_seconds() { return static_cast<double>(agent::nanoseconds(CLOCK_THREAD_CPUTIME_ID)) * 1e-9; }
 
 }  // namespace

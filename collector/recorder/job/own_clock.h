@@ -9,6 +9,9 @@
 
 namespace dcmt::recorder {
 
+/// The monotonic clock, which all processes of the machine share.
+inline std::int64_t now_ns() { return static_cast<std::int64_t>(agent::nanoseconds(CLOCK_MONOTONIC)); }
+
 /// All clocks at one time; nothing if this thread was interrupted during the reading.
 inline std::optional<ClockTriple> read_own_clock() {
   constexpr std::uint64_t kMaxCycles = 20'000;
