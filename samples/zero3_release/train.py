@@ -9,7 +9,7 @@ import hashlib
 import torch
 
 import model
-from dcmt_zero3 import inductor, ops, world
+from dcmt_zero3 import ops, world
 
 BATCH = 4
 CLASSES = 8
@@ -34,6 +34,8 @@ def choose_release(fixed: bool) -> None:
 def build_trunk(graph: int, layers: int, prefetch: int, eager: bool) -> torch.nn.Module:
     if eager:
         return model.EagerTrunk(graph, layers, prefetch)
+    from dcmt_zero3 import inductor  # imports torch's compilers, which needs longer than the eager training
+
     trunk = model.Trunk(graph, layers, prefetch)
     return torch.compile(trunk, fullgraph=True, dynamic=False, options=inductor.OPTIONS)
 

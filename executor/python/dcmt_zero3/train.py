@@ -26,6 +26,7 @@ import hashlib
 import itertools
 import json
 import os
+from typing import TYPE_CHECKING
 
 import torch
 import torch.distributed
@@ -33,11 +34,13 @@ import torch.nn.functional as F
 from torch import nn
 
 from . import model, ops, world
-from .backend import DynamoModel
-from .compiled import CompiledModel, Traced, trace
 from .sharded import ShardedUnits
 
-Model = ShardedUnits | CompiledModel | DynamoModel
+if TYPE_CHECKING:  # these import torch's compilers, which needs longer than a short training: only where they are used
+    from .backend import DynamoModel
+    from .compiled import CompiledModel, Traced
+
+    Model = ShardedUnits | CompiledModel | DynamoModel
 
 BATCH = 2
 MAX_NORM = 0.5
@@ -92,12 +95,16 @@ def make_units(arguments: argparse.Namespace) -> list[nn.Module]:
 
 def traced(arguments: argparse.Namespace) -> Traced:
     """The graphs that all ranks use."""
+    from .compiled import trace
+
     return trace(nn.Sequential(*make_units(arguments)), batch(arguments, 0, 0, 0)[:1])
 
 
 def make_model(graph: int, arguments: argparse.Namespace) -> Model:
     units = make_units(arguments)
     if arguments.compile:
+        from .backend import DynamoModel
+
         return DynamoModel(
             itertools.count(graph, ops.world_size()),
             nn.Sequential(*units),
@@ -106,6 +113,8 @@ def make_model(graph: int, arguments: argparse.Namespace) -> Model:
             reuse=arguments.reuse_buffers,
         )
     if arguments.compiled:
+        from .compiled import CompiledModel
+
         module = nn.Sequential(*units)
         return CompiledModel(
             graph,
