@@ -10,15 +10,17 @@ import sys
 
 import pytest
 import recorded
+from life_safety import LIFE
 
 HELLO = "print('hello')"
-USES_TORCH = "import torch; print(float(torch.ones(3).sum()))"
+MAKES_TENSORS = (LIFE, "make", 3)  # in C++, because Python needs seconds to import torch
 
 
 @pytest.fixture(scope="module")
 def run_folder(tmp_path_factory):
     folder = tmp_path_factory.mktemp("run") / "out"
-    recorded.record(folder, "-c", USES_TORCH)
+    result = recorded.tool("run", "-o", folder, "--", *MAKES_TENSORS)
+    assert result.returncode == 0, result.stderr
     return folder
 
 
@@ -88,21 +90,19 @@ def test_program_without_tensors(tmp_path, program):
 
 
 def test_the_jobs_exit_code_is_passed(tmp_path):
-    code = f"{USES_TORCH}; import sys; sys.exit(7)"
-    assert recorded.tool("run", "-o", tmp_path / "a", "--", sys.executable, "-c", code).returncode == 7
-    abort = f"{USES_TORCH}; import os; os.abort()"
-    assert recorded.tool("run", "-o", tmp_path / "b", "--", sys.executable, "-c", abort).returncode == 128 + 6
+    assert recorded.tool("run", "-o", tmp_path / "a", "--", LIFE, "leave", "exit").returncode == 3
+    assert recorded.tool("run", "-o", tmp_path / "b", "--", LIFE, "leave", "abort").returncode == 128 + 6
     assert recorded.meta(recorded.traces(tmp_path / "b")[0])["exit"] == "signal 6"
 
 
 def test_a_torch_that_fails_the_self_check(tmp_path):
     result = recorded.tool(
-        "run", "-o", tmp_path / "out", "--", sys.executable, "-c", USES_TORCH,
+        "run", "-o", tmp_path / "out", "--", *MAKES_TENSORS,
         env=recorded.environment(DC_MEMTRACE_TEST_SELF_CHECK="fail"),
     )  # fmt: skip
     line = recorded.one_line(result, 0)
     assert "differ from torch" in line and "nothing is recorded" in line
-    assert result.stdout == "3.0\n", "the job runs on"
+    assert result.stdout == "3\n", "the job runs on"
     assert recorded.traces(tmp_path / "out") == []
 
 
@@ -144,8 +144,8 @@ def test_rows_that_nothing_matched_are_said_by_their_lines(tmp_path):
 
 def test_no_room_in_shared_memory(tmp_path):
     """If a spool cannot be allocated, the job runs, and the reason is printed."""
-    result = recorded.tool("run", "-o", tmp_path / "out", "--spool-mib", "4096", "--", sys.executable, "-c", USES_TORCH)
-    assert result.stdout == "3.0\n" and result.returncode == 0
+    result = recorded.tool("run", "-o", tmp_path / "out", "--spool-mib", "4096", "--", *MAKES_TENSORS)
+    assert result.stdout == "3\n" and result.returncode == 0
     if not recorded.traces(tmp_path / "out"):
         assert "no room" in recorded.one_line(result, 0)
 

@@ -12,11 +12,13 @@ import proc
 import pytest
 import recorded
 import torch
+from life_safety import LIFE
 from proc import until
 
 TORCH = re.match(r"\d+\.\d+", torch.__version__)[0]
 PYTHON = f"{sys.version_info.major}.{sys.version_info.minor}"
-JOB = "import torch; kept = torch.ones(1 << 18); print(kept.sum().item())"
+JOB = (sys.executable, "-c", "import torch; kept = torch.ones(1 << 18); print(kept.sum().item())")
+JOB_IN_CPP = (LIFE, "make", 3)  # where Python does not matter, which needs seconds to import torch
 COMPILER = recorded.PROGRAMS / "fake_compiler.py"
 
 
@@ -39,10 +41,10 @@ class Installation:
     def tool(self, *words: object, **more: str) -> subprocess.CompletedProcess:
         return subprocess.run(self.command(*words), capture_output=True, text=True, timeout=180, env=self.environment(**more))
 
-    def record(self, folder: pathlib.Path, **more: str) -> subprocess.CompletedProcess:
+    def record(self, folder: pathlib.Path, job: tuple = JOB_IN_CPP) -> subprocess.CompletedProcess:
         """Records the job, which must run as it does without the tool."""
-        result = self.tool("run", "-o", folder, "--", sys.executable, "-c", JOB, **more)
-        assert (result.returncode, result.stdout) == (0, "262144.0\n"), result.stderr
+        result = self.tool("run", "-o", folder, "--", *job)
+        assert (result.returncode, result.stdout) == (0, {JOB: "262144.0\n", JOB_IN_CPP: "3\n"}[job]), result.stderr
         return result
 
     def prepared_folder(self) -> pathlib.Path:
@@ -83,7 +85,7 @@ def diagnostics(folder: pathlib.Path) -> list[str]:
 
 
 def test_it_records_where_it_was_carried_to(installed, tmp_path):
-    assert installed.record(tmp_path / "out").stderr == ""
+    assert installed.record(tmp_path / "out", JOB).stderr == ""
     (trace,) = recorded.traces(tmp_path / "out")
     assert recorded.query(trace, "SELECT count(*) FROM block WHERE bytes = 1048576") == [(1,)]
     assert recorded.query(trace, "SELECT count(*) FROM frame")[0][0] > 0, "the provider for this CPython is there"
@@ -146,7 +148,7 @@ def test_a_cpython_without_a_provider_costs_stacks_only(installed, tmp_path):
     provider = installed.libraries / f"python-{PYTHON}"
     away = provider.rename(installed.root / "away")
     try:
-        installed.record(tmp_path / "out")
+        installed.record(tmp_path / "out", JOB)
     finally:
         away.rename(provider)
     assert any(f"no provider for CPython {PYTHON}: Python stacks and variables are not recorded" in text for text in diagnostics(tmp_path / "out"))
