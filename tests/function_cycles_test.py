@@ -17,10 +17,10 @@ kept = []
 
 
 class Parameters:
-    def __init__(self, count):
+    def __init__(self, count, first=0):
         self.all = [torch.nn.Parameter(torch.ones(N)) for _ in range(count)]
         for number, parameter in enumerate(self.all):
-            parameter.number = number
+            parameter.number = first + number
             parameter.kept_for_good = number == 3
             free(parameter)  # partitioned before it was ever gathered
 
@@ -63,94 +63,107 @@ function = "hook"
 """
 
 
-@pytest.fixture
-def recorded_program(tmp_path):
-    def run(program: str, detail: str = "lifetimes"):
-        library = tmp_path / "sharding" / "library.py"
-        library.parent.mkdir()
-        library.write_text(LIBRARY)
-        table = tmp_path / "table.toml"
-        table.write_text(TABLE)
-        script = tmp_path / "program.py"
-        head = "import torch, dc_memtrace as dm\nfrom sharding.library import *\ntorch.set_num_threads(1)\n"
-        script.write_text(head + program)
-        folder = tmp_path / "out"
-        command = ["run", "-o", folder, "--detail", detail, "--operators", table, "--", recorded.sys.executable, script]
-        result = recorded.tool(*command)
-        assert result.returncode == 0, result.stdout + result.stderr
-        return folder
-
-    return run
+def record(folder, program: str):
+    """The folder of the recording."""
+    library, table, script = folder / "sharding" / "library.py", folder / "table.toml", folder / "program.py"
+    library.parent.mkdir()
+    library.write_text(LIBRARY)
+    table.write_text(TABLE)
+    head = "import torch, dc_memtrace as dm\nfrom sharding.library import *\ntorch.set_num_threads(1)\n"
+    script.write_text(head + program)
+    result = recorded.tool("run", "-o", folder / "out", "--operators", table, "--", recorded.sys.executable, script)
+    assert result.returncode == 0, result.stdout + result.stderr
+    return folder / "out"
 
 
-def verdicts(folder) -> list[tuple[int, str, bool]]:
-    return [(row["key"]["key"], row["verdict"], row["residual"]) for row in recorded.releases(folder)]
-
-
-def test_freed_kept_and_never_gathered(recorded_program):
-    folder = recorded_program("""
+# Keys from 0: freed, kept and never gathered. From 10: of one buffer. From 20: of one buffer that is held.
+RELEASES = """
 def step(p):
     p.gather(0); free(p.all[0]); torch.ones(2)
     p.gather(1); alias = p.all[1].data; free(p.all[1]); torch.ones(2)
     p.gather(2); free(p.all[2]); torch.ones(2)
 
 step(Parameters(3))
-""")
-    # The partition before the first gather is no release.
-    assert verdicts(folder) == [(0, "freed", False), (1, "late", True), (2, "freed", False)]
-    rows = recorded.releases(folder)
-    assert [row["bytes_before"] for row in rows] == [160_000] * 3
-    assert rows[1]["metadata_only"] and rows[1]["function"]
-    (trace,) = recorded.report(folder)
-    (finding,) = trace["findings"]
-    (holder,) = finding["holders"]["paths"]
-    assert [name["name"] for name in holder["names"]] == ["alias"]
-    assert "id 1 of mine" in recorded.tool("report", folder).stdout
 
+def leave(p):
+    p.gather(*range(len(p.all)))
+    for parameter in p.all:
+        free(parameter)
+        torch.ones(2)
 
-def test_parameters_of_one_buffer_leave_it_one_by_one(recorded_program):
-    folder = recorded_program("""
-p = Parameters(3)
-p.gather(0, 1, 2)
-for parameter in p.all:
-    free(parameter)
-    torch.ones(2)
-""")
-    # Only the last release must free the bytes, and it does.
-    assert verdicts(folder) == [(0, "shared", False), (1, "shared", False), (2, "freed", False)]
-
-
-def test_the_last_one_of_a_buffer_that_is_held_is_the_one_that_is_named(recorded_program):
-    folder = recorded_program("""
-p = Parameters(2)
+leave(Parameters(3, 10))
+p = Parameters(2, 20)
 p.gather(0, 1)
 view = p.all[0].data
 for parameter in p.all:
     free(parameter)
     torch.ones(2)
-""")
-    assert [row[1:] for row in verdicts(folder)] == [("shared", False), ("late", True)]
+"""
 
 
-def test_what_is_kept_for_good_is_not_missed(recorded_program):
-    folder = recorded_program("""
-p = Parameters(4)
-p.gather(3); torch.ones(2)
-p.gather(2); torch.ones(2)
-""")
-    (trace,) = recorded.report(folder)
-    assert [(f["rule"], [i["key"]["key"] for i in f["items"]]) for f in trace["findings"]] == [("never_released", [2])]
+@pytest.fixture(scope="module")
+def releases(tmp_path_factory):
+    return record(tmp_path_factory.mktemp("releases"), RELEASES)
 
 
-def test_origins_are_named_by_the_innermost_frame_that_is_known(recorded_program):
-    folder = recorded_program("""
+def rows_from(folder, first: int) -> list[dict]:
+    """The releases of ten keys."""
+    return [row for row in recorded.releases(folder) if first <= row["key"]["key"] < first + 10]
+
+
+def verdicts(rows: list[dict]) -> list[tuple[int, str, bool]]:
+    return [(row["key"]["key"], row["verdict"], row["residual"]) for row in rows]
+
+
+def test_freed_kept_and_never_gathered(releases):
+    rows = rows_from(releases, 0)
+    # The partition before the first gather is no release.
+    assert verdicts(rows) == [(0, "freed", False), (1, "late", True), (2, "freed", False)]
+    assert [row["bytes_before"] for row in rows] == [160_000] * 3
+    assert rows[1]["metadata_only"] and rows[1]["function"]
+    (trace,) = recorded.report(releases)
+    (finding,) = [each for each in trace["findings"] if {item["key"]["key"] for item in each["items"]} == {1}]
+    (holder,) = finding["holders"]["paths"]
+    assert [name["name"] for name in holder["names"]] == ["alias"]
+    assert "id 1 of mine" in recorded.tool("report", releases).stdout
+
+
+def test_parameters_of_one_buffer_leave_it_one_by_one(releases):
+    # Only the last release must free the bytes, and it does.
+    assert verdicts(rows_from(releases, 10)) == [(10, "shared", False), (11, "shared", False), (12, "freed", False)]
+
+
+def test_the_last_one_of_a_buffer_that_is_held_is_the_one_that_is_named(releases):
+    assert verdicts(rows_from(releases, 20)) == [(20, "shared", False), (21, "late", True)]
+
+
+# Gathered by a hook and by itself; and, from key 10 on, some that are never released, of which one is kept for good.
+GATHERS = """
 p = Parameters(3)
 hook(p, 0)
 p.gather(1, 2)
 torch.ones(2)
 dm.mark("here")
-""")
-    shown = recorded.tool("show", "live", "--json", "--by", "origin", "--at", "here", folder)
+q = Parameters(4, 10)
+q.gather(3); torch.ones(2)
+q.gather(2); torch.ones(2)
+"""
+
+
+@pytest.fixture(scope="module")
+def gathers(tmp_path_factory):
+    return record(tmp_path_factory.mktemp("gathers"), GATHERS)
+
+
+def test_what_is_kept_for_good_is_not_missed(gathers):
+    (trace,) = recorded.report(gathers)
+    assert {finding["rule"] for finding in trace["findings"]} == {"never_released"}
+    missed = sorted(item["key"]["key"] for finding in trace["findings"] for item in finding["items"])
+    assert missed == [0, 1, 2, 12]
+
+
+def test_origins_are_named_by_the_innermost_frame_that_is_known(gathers):
+    shown = recorded.tool("show", "live", "--json", "--by", "origin", "--at", "here", gathers)
     (trace,) = json.loads(shown.stdout)["traces"]
     bytes_by_origin = {group["name"]: group["bytes"] for group in trace["by_origin"]}
     assert bytes_by_origin["hook"] == 160_000

@@ -58,14 +58,6 @@ def test_the_lines_name_the_tensor_that_is_held(failed):
     assert "\n".join(lines) in done.stderr
 
 
-def test_the_lines_begin_a_line_of_their_own(tmp_path):
-    """The program writes to the same standard error, a traceback in parts of lines."""
-    program = f"import os, torch; os.write(2, b'half a line'); torch.empty({IMPOSSIBLE}, dtype=torch.uint8)"
-    done = recorded.tool("run", "-o", tmp_path / "out", "--", sys.executable, "-c", program)
-    assert done.stderr.startswith("half a line")
-    assert our_lines(done.stderr)
-
-
 def test_the_row_has_what_was_asked(failed):
     folder, _ = failed
     (trace,) = recorded.traces(folder)
@@ -150,9 +142,11 @@ def test_a_program_that_goes_on(tmp_path):
 
 @pytest.mark.parametrize("after, went_on", [("torch.ones(2)", True), ("del small", False)])
 def test_small_blocks_show_whether_a_program_goes_on(tmp_path, after, went_on):
-    """Frees can belong to an error on its way out; allocations cannot."""
+    """Frees can belong to an error on its way out; allocations cannot. The lines begin a line of their own, although the
+    program has written a part of a line to the same standard error."""
     program = f"""
-import torch
+import os, torch
+os.write(2, b"half a line")
 small = [torch.ones(2) for _ in range(9)]
 try:
     torch.empty({IMPOSSIBLE}, dtype=torch.uint8)
@@ -163,6 +157,7 @@ raise SystemExit(3)
 """
     done = recorded.tool("run", "-o", tmp_path / "out", "--", sys.executable, "-c", program)
     assert done.returncode == 3
+    assert done.stderr.startswith("half a line") and our_lines(done.stderr)
     (report,) = recorded.report(tmp_path / "out")
     (finding,) = report["findings"]
     assert [error["went_on"] for error in finding["out_of_memory"]] == [went_on]

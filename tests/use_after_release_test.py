@@ -53,30 +53,38 @@ def test_released_after_the_last_use(tmp_path):
     assert seen["releases"]["total"] == 3
 
 
-PARTS = """
+# Graphs 0 and 1: two parts of one buffer, gathered in both orders. Graph 2: the very next operator reads.
+SMALL_READS = """
 import torch, dc_memtrace as dm
-buffer = torch.ones(40_000)
-parts = buffer.split(20_000)
-order = {order}
-for key in order:
-    dm.gather(key, parts[key])
-with dm.release(1):
-    parts[1].data = torch.empty(0)
-parts[1].mul_(2)
-dm.release(0)
-torch.ones(2)
+for graph, order in enumerate([(0, 1), (1, 0)]):
+    buffer = torch.ones(40_000)
+    parts = buffer.split(20_000)
+    for key in order:
+        dm.gather(key, parts[key], graph=graph)
+    with dm.release(1, graph=graph):
+        parts[1].data = torch.empty(0)
+    parts[1].mul_(2)
+    dm.release(0, graph=graph)
+    torch.ones(2)
+weight = torch.ones(20_000)
+dm.gather(1, weight, graph=2)
+dm.release(1, graph=2)
+weight.mul_(2)
 """
 
 
-@pytest.mark.parametrize("order", [(0, 1), (1, 0)])
-def test_of_several_in_one_buffer_the_one_that_was_released_is_read(tmp_path, order):
-    recorded.record(tmp_path / "out", "-c", PARTS.format(order=order))
-    (trace,) = recorded.traces(tmp_path / "out")
-    assert recorded.query(trace, "SELECT key, bytes FROM mark WHERE kind = 'read'") == [(1, 0)]
+@pytest.fixture(scope="module")
+def small_reads(tmp_path_factory):
+    """Key and bytes of the reads in each graph."""
+    trace = recorded.trace_of_text(tmp_path_factory.mktemp("reads"), SMALL_READS, "lifetimes")
+    rows = recorded.query(trace, "SELECT graph, key, bytes FROM mark WHERE kind = 'read' ORDER BY from_seq")
+    return lambda graph: [row[1:] for row in rows if row[0] == graph]
 
 
-def test_the_very_next_operator_reads(tmp_path):
-    program = "import torch, dc_memtrace as dm\nweight = torch.ones(20_000)\ndm.gather(1, weight)\ndm.release(1)\nweight.mul_(2)\n"
-    recorded.record(tmp_path / "out", "-c", program)
-    (trace,) = recorded.traces(tmp_path / "out")
-    assert recorded.query(trace, "SELECT key, bytes FROM mark WHERE kind = 'read'") == [(1, 80_000)]
+@pytest.mark.parametrize("graph", [0, 1])
+def test_of_several_in_one_buffer_the_one_that_was_released_is_read(small_reads, graph):
+    assert small_reads(graph) == [(1, 0)]
+
+
+def test_the_very_next_operator_reads(small_reads):
+    assert small_reads(2) == [(1, 80_000)]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-
 import pytest
 import recorded
 
@@ -57,30 +55,39 @@ def test_which_tensors_have_a_row(tmp_path, detail):
     assert recorded.query(trace, "SELECT code FROM diagnostic WHERE code != 'note'") == []
 
 
-def with_views(names: list[str]) -> str:
-    """A program with a function that has a view of a released weight in each of these variables."""
-    return f"""
-import torch
-import dc_memtrace
+VIEWS = (6, 9, 13, 14, 20)
 
-def hold():
+
+def names_of(views: int) -> list[str]:
+    return [f"view{i}" for i in range(views)]
+
+
+def with_views(views: int) -> str:
+    """A function that has a view of a released weight in each of so many variables. The key is their number."""
+    return f"""
+def hold{views}():
     weight = torch.empty(1 << 20)
-    dc_memtrace.gather(3, weight)
-    {"; ".join(f"{name} = weight.data" for name in names)}
-    with dc_memtrace.release(3):
+    dc_memtrace.gather({views}, weight)
+    {"; ".join(f"{name} = weight.data" for name in names_of(views))}
+    with dc_memtrace.release({views}):
         del weight
     torch.empty(3, 3)
 
-hold()
+hold{views}()
 """
 
 
-@pytest.mark.parametrize("views", [6, 9, 13, 14, 20])
-def test_every_tensor_of_a_released_storage_is_known_or_the_census_says_not(tmp_path, views):
-    names = [f"view{i}" for i in range(views)]
-    trace = recorded.trace_of_text(tmp_path, with_views(names), "lifetimes")
-    (shown,) = json.loads(recorded.tool("show", "releases", "--json", trace).stdout)["traces"]
-    (release,) = shown["releases"]
+@pytest.fixture(scope="module")
+def releases_with_views(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("views")
+    recorded.trace_of_text(folder, "import torch, dc_memtrace\n" + "".join(map(with_views, VIEWS)), "lifetimes")
+    return {release["key"]["key"]: release for release in recorded.releases(folder / "out")}
+
+
+@pytest.mark.parametrize("views", VIEWS)
+def test_every_tensor_of_a_released_storage_is_known_or_the_census_says_not(releases_with_views, views):
+    names = names_of(views)
+    release = releases_with_views[views]
     holders = release["holders"]
     named = {name["name"] for path in holders["paths"] for name in path["names"]}
     assert holders["sharing_lossy"] == (views > 13)
