@@ -67,11 +67,13 @@ class Growing:
         assert self.process.wait(timeout=60) == 0
 
 
-@pytest.fixture
-def growing(tmp_path):
-    program = Growing(tmp_path / "program")
+# One program for all tests, which grows in the last one. In scripts/soak each test has its own.
+@pytest.fixture(scope="function" if recorded.ALL else "module")
+def growing(tmp_path_factory):
+    program = Growing(tmp_path_factory.mktemp("growing") / "program")
     try:
         yield program
+        program.end()
     finally:
         program.process.kill()
         program.process.wait()
@@ -91,32 +93,6 @@ def check_windows(trace, crossed) -> None:
     assert max(below) < min(above)
 
 
-def test_growth_with_the_window_before_it(tmp_path, growing):
-    limit = int(growing.rss() * 1.25)
-    attached = growing.attach(tmp_path / "trace", "--when", f"rss > {limit}", "-q")
-    # Far from the limit, the process is only watched.
-    with pytest.raises(subprocess.TimeoutExpired):
-        attached.wait(timeout=1)
-    assert not recorded.traces(tmp_path / "trace")
-    assert "libdcmt_torch" not in open(f"/proc/{growing.pid}/maps").read()
-    growing.grow()
-    done(attached)
-    assert hooks_in(growing.pid) == []
-    (trace,) = recorded.traces(tmp_path / "trace")
-    (note,) = [text for (text,) in recorded.query(trace, NOTES) if "was met in step" in text]
-    assert "the process was only watched" in note
-    # The allocator has what was counted: growth by 4 MiB, observed before the limit was reached.
-    grown = recorded.query(
-        trace,
-        "SELECT c.peak_bytes FROM interval i JOIN interval_curve c ON c.interval = i.id"
-        " WHERE c.device = 'cpu' AND i.step IS NOT NULL ORDER BY i.step",
-    )
-    assert grown[-1][0] - grown[0][0] >= 5 * STEP
-    (report,) = recorded.report(tmp_path / "trace")
-    assert "kept" in json.dumps(report["findings"]), report
-    growing.end()
-
-
 @recorded.for_soak
 def test_allocated_is_counted_to_the_byte(tmp_path, growing):
     """On the CPU, dc-memtrace itself counts from the begin of the program: an interpreter can write on more than this."""
@@ -127,7 +103,6 @@ def test_allocated_is_counted_to_the_byte(tmp_path, growing):
     done(attached)
     (trace,) = recorded.traces(tmp_path / "trace")
     check_windows(trace, limit)
-    growing.end()
 
 
 def test_that_it_does_not_come_to_it(tmp_path, growing):
@@ -163,7 +138,31 @@ def test_reserved_needs_a_gpu(tmp_path, growing):
     attached.send_signal(signal.SIGINT)
     _, error = attached.communicate(timeout=30)
     assert attached.returncode == 4 and "no GPU was used" in error
-    growing.end()
+
+
+def test_growth_with_the_window_before_it(tmp_path, growing):
+    limit = int(growing.rss() * 1.25)
+    attached = growing.attach(tmp_path / "trace", "--when", f"rss > {limit}", "-q")
+    # Far from the limit, the process is only watched.
+    with pytest.raises(subprocess.TimeoutExpired):
+        attached.wait(timeout=1)
+    assert not recorded.traces(tmp_path / "trace")
+    assert "libdcmt_torch" not in open(f"/proc/{growing.pid}/maps").read()
+    growing.grow()
+    done(attached)
+    assert hooks_in(growing.pid) == []
+    (trace,) = recorded.traces(tmp_path / "trace")
+    (note,) = [text for (text,) in recorded.query(trace, NOTES) if "was met in step" in text]
+    assert "the process was only watched" in note
+    # The allocator has what was counted: growth by 4 MiB, observed before the limit was reached.
+    grown = recorded.query(
+        trace,
+        "SELECT c.peak_bytes FROM interval i JOIN interval_curve c ON c.interval = i.id"
+        " WHERE c.device = 'cpu' AND i.step IS NOT NULL ORDER BY i.step",
+    )
+    assert grown[-1][0] - grown[0][0] >= 5 * STEP
+    (report,) = recorded.report(tmp_path / "trace")
+    assert "kept" in json.dumps(report["findings"]), report
 
 
 def test_what_is_no_condition(tmp_path):

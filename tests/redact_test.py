@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import pathlib
 import re
+import shutil
 import sqlite3
 import tomllib
 
@@ -64,10 +66,20 @@ def recorded_releases(folder):
     return trace
 
 
-@pytest.fixture(scope="module", params=[recorded_secret, recorded_releases], ids=["secret", "releases"])
+@pytest.fixture(scope="module")
+def secret(tmp_path_factory):
+    return recorded_secret(tmp_path_factory.mktemp("secret"))
+
+
+@pytest.fixture(scope="module")
+def releases(tmp_path_factory):
+    return recorded_releases(tmp_path_factory.mktemp("releases"))
+
+
+@pytest.fixture(scope="module", params=["secret", "releases"])
 def both(request, tmp_path_factory):
     folder = tmp_path_factory.mktemp("redacted")
-    trace = request.param(folder)
+    trace = request.getfixturevalue(request.param)
     redacted = folder / "redacted.dcmt"
     result = recorded.tool("convert", trace, "--to", "trace", "--redact", "-o", redacted)
     assert result.returncode == 0, result.stderr
@@ -147,8 +159,8 @@ def test_every_table_is_copied(both):
     assert counts[0] == counts[1]
 
 
-def test_the_words_that_are_searched_are_in_the_trace(tmp_path):
-    content = recorded_secret(tmp_path).read_bytes()
+def test_the_words_that_are_searched_are_in_the_trace(secret):
+    content = secret.read_bytes()
     assert len([word for word in WORDS if word.encode() in content]) >= 8
 
 
@@ -251,9 +263,9 @@ def test_the_command_line_and_the_process_are_gone(both):
     assert recorded.query(redacted, "SELECT count(*) FROM thread WHERE tid != 0") == [(0,)]
 
 
-def test_a_foreign_trace_keeps_no_text_in_other_columns(tmp_path):
+def test_a_foreign_trace_keeps_no_text_in_other_columns(secret, tmp_path):
     """SQLite allows any type in any column."""
-    trace = recorded_secret(tmp_path)
+    trace = pathlib.Path(shutil.copy(secret, tmp_path / "foreign.dcmt"))
     database = sqlite3.connect(trace)
     database.execute("UPDATE mark SET flags = 'stowaway_flag', value = 'stowaway_value' WHERE kind = 'phase'")
     database.execute("INSERT INTO meta VALUES('stowaway_key', 'stowaway_text')")

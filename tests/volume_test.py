@@ -19,15 +19,28 @@ def full(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
     return folder
 
 
+@pytest.fixture(scope="module")
+def windows(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
+    folder = tmp_path_factory.mktemp("windows") / "out"
+    record_windows(folder, "--steps", "7:8,20", "--last", 2)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def sparse(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
+    """Two windows far apart, and none at the end."""
+    folder = tmp_path_factory.mktemp("sparse") / "out"
+    record_windows(folder, "--steps", "10,30", "--last", 0)
+    return folder
+
+
 def record_windows(folder: pathlib.Path, *options: object) -> str:
     result = recorded.tool("run", "-o", folder, *options, "--", recorded.sys.executable, *PLANTED)
     assert result.returncode == 0, result.stderr
     return result.stdout
 
 
-def test_windows_keep_peaks_sums_and_verdicts(full: pathlib.Path, tmp_path: pathlib.Path) -> None:
-    windows = tmp_path / "windows"
-    record_windows(windows, "--steps", "7:8,20", "--last", 2)
+def test_windows_keep_peaks_sums_and_verdicts(full: pathlib.Path, windows: pathlib.Path) -> None:
     (whole,) = recorded.report(full)
     (kept,) = recorded.report(windows)
 
@@ -64,9 +77,7 @@ def curve(folder: pathlib.Path, *options: object) -> dict:
     return trace
 
 
-def test_the_curve_of_windows_has_every_peak(full: pathlib.Path, tmp_path: pathlib.Path) -> None:
-    windows = tmp_path / "windows"
-    record_windows(windows, "--steps", "7:8,20", "--last", 2)
+def test_the_curve_of_windows_has_every_peak(full: pathlib.Path, windows: pathlib.Path) -> None:
     (kept,) = recorded.report(windows)
     for folder in (full, windows):
         shown = curve(folder)
@@ -83,10 +94,7 @@ def test_the_curve_of_windows_has_every_peak(full: pathlib.Path, tmp_path: pathl
     assert steps[0]["first_step"] <= 7 and steps[-1]["last_step"] >= 8
 
 
-def test_each_window_opens_with_the_complete_live_set(full: pathlib.Path, tmp_path: pathlib.Path) -> None:
-    windows = tmp_path / "windows"
-    record_windows(windows, "--steps", "10,30", "--last", 0)
-
+def test_each_window_opens_with_the_complete_live_set(full: pathlib.Path, sparse: pathlib.Path) -> None:
     def live_at_begin(folder: pathlib.Path, step: int) -> list[tuple]:
         (trace,) = recorded.traces(folder)
         return recorded.query(
@@ -98,16 +106,15 @@ def test_each_window_opens_with_the_complete_live_set(full: pathlib.Path, tmp_pa
         )
 
     for step in (10, 30):
-        sizes = [size for size, _ in live_at_begin(windows, step)]
+        sizes = [size for size, _ in live_at_begin(sparse, step)]
         assert sizes == [size for size, _ in live_at_begin(full, step)]
 
 
-def test_what_lies_between_windows_is_said_to_be_unknown(tmp_path: pathlib.Path) -> None:
-    record_windows(tmp_path / "windows", "--steps", "7", "--last", 0)
-    shown = recorded.tool("show", "live", tmp_path / "windows", "--at", "step:20")
+def test_what_lies_between_windows_is_said_to_be_unknown(sparse: pathlib.Path) -> None:
+    shown = recorded.tool("show", "live", sparse, "--at", "step:20")
     assert shown.returncode == 2
     assert "was not kept" in shown.stderr and "--at" in shown.stderr
-    assert recorded.tool("show", "live", tmp_path / "windows", "--at", "peak").returncode == 0
+    assert recorded.tool("show", "live", sparse, "--at", "peak").returncode == 0
 
 
 def test_the_disk_bound_holds(full: pathlib.Path, tmp_path: pathlib.Path) -> None:
