@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import recorded
-from small_releases import reads, run  # noqa: F401
+from small_releases import recorded_together, run, seen, together  # noqa: F401
 
 GENERATED = """
 empty_strided_cpu = torch._C._dynamo.guards._empty_strided_cpu
@@ -34,8 +33,7 @@ def test_generated_code_that_lets_go_before_it_allocates_is_clean(run):  # noqa:
     assert seen["findings"] == [] and seen["releases"]["freed"] == 2
 
 
-def test_what_is_only_written_is_not_read(run):  # noqa: F811
-    trace, seen = run("""
+@together("""
 weight = torch.ones(100_000)
 other = torch.ones(100_000)
 dm.gather(1, weight)
@@ -45,16 +43,15 @@ weight.copy_(other); weight.fill_(1.0); weight.zero_(); weight.uniform_(); weigh
 torch.mul(other, 2.0, out=weight)
 torch._foreach_copy_([weight], [other])
 """)
-    assert reads(trace) == []
-    written = recorded.query(trace, "SELECT DISTINCT text FROM mark JOIN string ON string.id = name WHERE kind = 'write'")
-    assert {name.removeprefix("aten::") for (name,) in written} >= {
+def test_what_is_only_written_is_not_read(seen):  # noqa: F811
+    assert seen.reads() == []
+    assert {name.removeprefix("aten::") for (name,) in seen.marks("text", "write")} >= {
         "copy_", "fill_", "zero_", "uniform_", "normal_", "mul", "_foreach_copy_"
     }  # fmt: skip
-    assert not [finding for finding in seen["findings"] if finding["rule"] == "use_after_release"]
+    assert not [finding for finding in seen.findings if finding["rule"] == "use_after_release"]
 
 
-def test_a_target_that_is_read_too_is_read(run):  # noqa: F811
-    trace, _ = run("""
+@together("""
 weight = torch.ones(100_000)
 dm.gather(1, weight)
 with dm.release(1):
@@ -62,11 +59,11 @@ with dm.release(1):
 weight.add_(1.0)
 torch.ones(100_000).copy_(weight)
 """)
-    assert reads(trace) == ["aten::add_", "aten::copy_"]
+def test_a_target_that_is_read_too_is_read(seen):  # noqa: F811
+    assert seen.reads() == ["aten::add_", "aten::copy_"]
 
 
-def test_a_count_that_is_declared_too_high_swallows_no_gather(run):  # noqa: F811
-    trace, _ = run("""
+@together("""
 for number in range(3):
     weight = torch.ones(100_000)
     dm.gather(1, weight)
@@ -78,7 +75,6 @@ for number in range(3):
     torch.ones(2)
     dm.step()
 """)
-    cycles = recorded.query(trace, "SELECT cycle FROM mark WHERE kind = 'gather' ORDER BY from_seq")
-    assert cycles == [(1,), (2,), (3,)]
-    remaining = recorded.query(trace, "SELECT remaining FROM release ORDER BY from_seq")
-    assert remaining == [(2,), (1,)] * 3
+def test_a_count_that_is_declared_too_high_swallows_no_gather(seen):  # noqa: F811
+    assert seen.marks("cycle", "gather") == [(1,), (2,), (3,)]
+    assert seen.marks("remaining", "release") == [(2,), (1,)] * 3
