@@ -2,23 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 import json
+import pathlib
 
 import pytest
 import recorded
-from simulated_ranks import KEEPS
-
-LAUNCHER = """
-import os, subprocess, sys
-plans = sys.argv[2:]
-ranks = [
-    subprocess.Popen(
-        [sys.executable, sys.argv[1], plan], env={**os.environ, "RANK": str(rank), "WORLD_SIZE": str(len(plans) + 1)}
-    )
-    for rank, plan in enumerate(plans)
-]
-sys.exit(max(rank.wait() for rank in ranks))
-"""
+from simulated_ranks import KEEPS, simulate
 
 # A plan is a list of steps, a step a list of (key, elements gathered, freed at its release).
 RANK = """
@@ -45,15 +35,33 @@ def plan(*steps: list[int], kept: tuple[int, ...] = (), elements: int = ELEMENTS
     return [[(key, elements, key not in kept) for key in step] for step in steps]
 
 
+@pytest.fixture(scope="module")
+def trace_of(tmp_path_factory):
+    """The trace of a program with a plan. Each is recorded once; ranks with the same plan have copies."""
+
+    @functools.cache
+    def folder_of(program: str) -> pathlib.Path:
+        folder = tmp_path_factory.mktemp("program")
+        (folder / "rank.py").write_text(program)
+        return folder
+
+    @functools.cache
+    def record(program: str, plan: str) -> pathlib.Path:
+        folder = folder_of(program)
+        out = folder / f"out{len(list(folder.glob('out*')))}"
+        recorded.record(out, folder / "rank.py", plan, env=recorded.environment(RANK="0", WORLD_SIZE="8"))
+        (trace,) = recorded.traces(out)
+        return trace
+
+    return record
+
+
 @pytest.fixture
-def show(tmp_path):
+def show(tmp_path, trace_of):
     def run(*plans: object, program: str = RANK) -> tuple[dict, str, str]:
-        launcher = tmp_path / "launcher.py"
-        launcher.write_text(LAUNCHER)
-        rank = tmp_path / "rank.py"
-        rank.write_text(program)
+        traces = [trace_of(program, json.dumps(steps)) for steps in plans]
         folder = tmp_path / f"out{len(list(tmp_path.glob('out*')))}"
-        recorded.record(folder, launcher, rank, *(json.dumps(steps) for steps in plans))
+        simulate(folder, traces[0], len(traces), dict(enumerate(traces)), world_size=len(traces) + 1)
         shown = recorded.tool("show", "ranks", "--json", folder)
         assert shown.returncode == 0, shown.stderr
         text = recorded.tool("show", "ranks", folder)

@@ -24,14 +24,19 @@ for step in range(8):
 """
 
 
-def simulate(folder: pathlib.Path, usual: pathlib.Path, ranks: int, others: dict[int, pathlib.Path]) -> pathlib.Path:
-    """`folder` with a trace of each rank: a copy of `usual`, of some ranks of another trace."""
+def simulate(
+    folder: pathlib.Path, usual: pathlib.Path, ranks: int, others: dict[int, pathlib.Path], world_size: int | None = None
+) -> pathlib.Path:
+    """`folder` with a trace of each rank: a copy of `usual`, of some ranks of another trace.
+
+    A world size beyond `ranks` leaves ranks without a trace.
+    """
     folder.mkdir()
     for rank in range(ranks):
         trace = folder / f"rank{rank}.dcmt"
         shutil.copy(others.get(rank, usual), trace)
         with contextlib.closing(sqlite3.connect(trace)) as database, database:
-            own = {"rank": rank, "world_size": ranks, "pid": 10_000 + rank}
+            own = {"rank": rank, "world_size": world_size or ranks, "pid": 10_000 + rank}
             for key, value in own.items():
                 database.execute("UPDATE meta SET value = ? WHERE key = ?", (value, key))
     return folder
