@@ -57,9 +57,10 @@ def counts_of(trace: pathlib.Path) -> dict:
 
 @pytest.mark.parametrize("name", [*recorded.some(PROGRAMS, 2), "libtorch"])
 def test_recording_changes_nothing_counts_exactly_and_finds_nothing(name, tmp_path):
+    """With each detail. In a short run, the program in C++ alone has both, because it starts soon."""
     plain = run_plain(name, tmp_path / "plain.bin")
     assert len(plain["losses"]) == 20
-    for detail in ("lifetimes", "full"):
+    for detail in ("lifetimes", "full") if name == "libtorch" or recorded.ALL else ("lifetimes",):
         folder = tmp_path / detail
         counted = run_recorded(name, folder, detail, tmp_path / f"{detail}.bin")
         memory = counted.pop("memory")
