@@ -13,7 +13,7 @@ from zero3_ranks import ops, switched, world
 from dcmt_zero3 import model, train
 from dcmt_zero3.sharded import ShardedUnits
 
-STEPS = 20
+STEPS = 8
 
 
 def arguments_of(**options) -> argparse.Namespace:
