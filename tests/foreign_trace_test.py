@@ -18,6 +18,7 @@ MIB = 1 << 20
 def write_trace(path: pathlib.Path, text: str = "", **meta: object) -> pathlib.Path:
     """A trace of one parameter that is gathered, released and still alive. `text` is appended to every name."""
     database = sqlite3.connect(path)
+    database.execute("PRAGMA synchronous = OFF")  # a wait for the disk is longer than the work
     for file in sorted((recorded.ROOT / "trace" / "sql").glob("[0-9]*.sql")):
         database.executescript(file.read_text())
         database.execute(f"PRAGMA user_version = {int(file.stem)}")

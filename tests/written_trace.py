@@ -13,6 +13,8 @@ class Trace:
 
     def __init__(self, path: pathlib.Path) -> None:
         self.database = sqlite3.connect(path)
+        # A test does not outlive its machine, and a wait for the disk is longer than the work.
+        self.database.execute("PRAGMA synchronous = OFF")
         versions = sorted(SQL.glob("[0-9][0-9][0-9][0-9].sql"))
         for version in versions:
             self.database.executescript(version.read_text())
@@ -55,9 +57,9 @@ class Trace:
     def gather(self, at: int, key: int, storage: int) -> None:
         self.mark(at, at, "gather", name=self.string("m::gather"), graph=0, key=key, storage=storage, bytes=1024)
 
-    def save(self) -> None:
+    def save(self, **meta: object) -> None:
         ends = {"start_ns": 1, "end_ns": self.seq * 1000, "last_seq": self.seq, "records": self.seq}
-        for key, value in {"state": "finished", "exit": "exit 0", "detail": "full", "pid": 1, **ends}.items():
+        for key, value in {"state": "finished", "exit": "exit 0", "detail": "full", "pid": 1, **ends, **meta}.items():
             self.database.execute("INSERT OR REPLACE INTO meta VALUES(?, ?)", (key, value))
         self.database.commit()
         self.database.close()
