@@ -11,6 +11,7 @@ import xml.etree.ElementTree as xml
 import pytest
 import recorded
 import written_trace
+from life_safety import LIFE
 
 MIB = 1 << 20
 FORWARD = ((14, 4 * MIB), (16, 2 * MIB))  # lines, with the bytes that each allocates in a step
@@ -45,10 +46,8 @@ def training(path, forward=FORWARD, *, steps=6, lost=0, arguments="", torch="2.1
         assert end < trace.seq
     if lost:
         trace.insert("loss", id=1, reason="no_room", count=lost, from_seq=1, to_seq=1, ns=1)
-    trace.save()
-    with written_trace.sqlite3.connect(path) as database:
-        meta = {"torch": torch, "python": "3.11.7", "command": f"/usr/bin/python train.py {arguments}".strip(), "exit": exit_text}
-        database.executemany("INSERT OR REPLACE INTO meta VALUES(?, ?)", meta.items())
+    command = f"/usr/bin/python train.py {arguments}".strip()
+    trace.save(torch=torch, python="3.11.7", command=command, exit=exit_text)
     return path
 
 
@@ -238,9 +237,8 @@ def test_files_beside_the_recordings_are_left_alone(here):
     mine = here / "out" / "net-1" / "mine.txt"
     mine.parent.mkdir(parents=True)
     mine.write_text("mine")
-    (here / "train.py").write_text(PROGRAM)
     update = recorded.tool("check", "--update", "--recordings", "1", "--artifacts", "out", "--baseline", "net.json", "--",
-                           sys.executable, "train.py")
+                           LIFE, "make", 3)
     assert update.returncode == 0, update.stdout + update.stderr
     assert mine.read_text() == "mine" and sorted(path.name for path in mine.parent.iterdir()) == ["mine.txt"]
 
@@ -306,7 +304,8 @@ def test_a_program_that_keeps_every_parameter_gathered_tests_nothing(here):
     assert result.stdout.startswith("FAIL  all 16 releases are of persistent parameters: nothing was to be freed")
     assert re.search(r"releases\.final +16 → +0 +did not run", result.stdout), result.stdout
     # From the first day on.
-    first = recorded.tool("check", "--update", "--baseline", "new.json", "--require", "releases.final > 0", *command, env=persistent)
+    (trace,) = (here / "dc-memtrace-check" / "sharded-1").glob("*.dcmt")
+    first = recorded.tool("check", "--update", "--baseline", "new.json", "--require", "releases.final > 0", trace)
     assert "required releases.final > 0, but it is 0" in recorded.one_line(first, 1)
     assert not (here / "new.json").exists()
 
