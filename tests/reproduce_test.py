@@ -296,11 +296,11 @@ main()
 
 # The program, and its number of findings.
 PROGRAMS = {
-    "weights held to the end, compiled": ((RELEASE, "--steps", 2), 1),
+    "read by the backward": ((recorded.PROGRAMS / "use_after_release.py",), 1),
     "a skipped frame, nobody releases": ((SKIPPED,), 1),
     "a skipped frame, released early": ((SKIPPED, "--early"), 1),
     "reloaded inputs": ((OFFLOAD, "--steps", 1), 0),
-    "read by the backward": ((recorded.PROGRAMS / "use_after_release.py",), 1),
+    "weights held to the end, compiled": ((RELEASE, "--steps", 2), 1),
     "viewed by the backward": ((recorded.PROGRAMS / "use_after_release.py", "--linear"), 1),
     "read, the data is there": ((recorded.PROGRAMS / "use_after_release.py", "--keep-data"), 1),
     "out of memory": ((recorded.PROGRAMS / "out_of_memory.py", "cpu", "--catch"), 2),
@@ -427,10 +427,17 @@ def runs(tmp_path_factory):
     return record(folder / "defect", options), record(folder / "fixed", (*options, "--fixed"))
 
 
-def test_the_plan_says_what_the_trace_says(runs, tmp_path):
+@pytest.fixture(scope="module")
+def replayed(runs, tmp_path_factory):
+    """The finding of the defect, replayed as it was recorded, and the file of its plan."""
+    plan = tmp_path_factory.mktemp("plan") / "plan.json"
+    (replay,) = reproduce(runs[0], "--finding", 1, "-o", plan)
+    return replay, plan
+
+
+def test_the_plan_says_what_the_trace_says(runs, replayed):
     defect, _ = runs
-    reproduce(defect, "--step", 1, "-o", tmp_path / "plan.json")
-    plan = json.loads((tmp_path / "plan.json").read_text())
+    plan = json.loads(replayed[1].read_text())
     assert [buffer["bytes"] for buffer in plan["buffers"]] == [GATHERED] * 12
     assert {holder["name"] for buffer in plan["buffers"] for holder in buffer["holders"]} == {"weight"}
     order = [(event["do"], plan["buffers"][event["buffer"]]["key"])
@@ -469,9 +476,9 @@ def gathered_types(trace) -> list[str]:
     return [text for (text,) in rows]
 
 
-def test_the_sample_is_reproduced_with_its_defect_and_with_its_fix(runs):
-    for trace, findings in zip(runs, ([1], []), strict=True):
-        (replay,) = reproduce(trace)
+def test_the_sample_is_reproduced_with_its_defect_and_with_its_fix(runs, replayed):
+    defect, (fixed,) = replayed[0], reproduce(runs[1])
+    for replay, findings in ((defect, [1]), (fixed, [])):
         assert replay["reproduced"] and replay["findings"] == findings and replay["releases"] == 12
 
 
@@ -506,13 +513,13 @@ print(json.dumps(counts))
 
 
 @pytest.mark.parametrize("fixed", recorded.some([False, True], 2))
-def test_the_peak_is_the_one_that_torch_counts(runs, tmp_path, fixed):
+def test_the_peak_is_the_one_that_torch_counts(runs, replayed, tmp_path, fixed):
     """Independent of the recorder and the analyzer: torch's profiler observes the replay's allocations."""
-    defect, _ = runs
     switches = {"release_clears_tensor_only": False} if fixed else {}
-    plan = tmp_path / "plan.json"
-    words = ("--switch", "release_clears_tensor_only=off") if fixed else ()
-    (replay,) = reproduce(defect, "--finding", 1, *words, "-o", plan)
+    replay, plan = replayed
+    if fixed:
+        plan = tmp_path / "plan.json"
+        (replay,) = reproduce(runs[0], "--finding", 1, "--switch", "release_clears_tensor_only=off", "-o", plan)
     program = ("-c", PLAYED_UNDER_THE_PROFILER, recorded.PROGRAMS, plan, json.dumps(switches))
     played = recorded.python(*program, env=environment())
     assert played.returncode == 0, played.stderr
