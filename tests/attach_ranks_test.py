@@ -5,6 +5,8 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import pathlib
+import shutil
 import signal
 import subprocess
 
@@ -12,7 +14,7 @@ import pytest
 
 import proc
 import recorded
-from attached import done, training
+from attached import PROGRAM, done, training
 from proc import until
 
 
@@ -27,8 +29,12 @@ def rank(number: int) -> dict[str, str]:
 @pytest.fixture(scope="module")
 def ranks(tmp_path_factory):
     folder = tmp_path_factory.mktemp("ranks")
+    # Other tests start the program by its own name.
+    program = pathlib.Path(shutil.copy(PROGRAM, folder / "training_of_ranks.py"))
     with contextlib.ExitStack() as stack:
-        both = [stack.enter_context(training(folder / f"rank{number}", 0, **rank(number))) for number in (0, 1)]
+        both = [
+            stack.enter_context(training(folder / f"rank{number}", 0, program=program, **rank(number))) for number in (0, 1)
+        ]
         for each in both:
             until(each.is_in_standby)
             until(lambda each=each: "libtorch_python" in open(f"/proc/{each.pid}/maps").read())
@@ -45,11 +51,11 @@ def test_all_ranks(tmp_path, ranks):
     pids = [each.pid for each in ranks]
     there = status()
     assert [(there[pid]["rank"], there[pid]["state"], there[pid]["recorder"]) for pid in pids] == [(0, "idle", None), (1, "idle", None)]
-    assert "attached_training.py" in there[pids[0]]["command"]
+    assert "training_of_ranks.py" in there[pids[0]]["command"]
     assert str(pids[1]) in recorded.tool("status").stdout
 
-    line = recorded.one_line(recorded.tool("attach", "--name", "attached_train*", "-o", tmp_path / "one"), 4)
-    assert "2 processes with torch are called attached_train*" in line and f"{pids[0]} (rank 0)" in line
+    line = recorded.one_line(recorded.tool("attach", "--name", "training_of_*", "-o", tmp_path / "one"), 4)
+    assert "2 processes with torch are called training_of_*" in line and f"{pids[0]} (rank 0)" in line
     line = recorded.one_line(recorded.tool("attach", "--name", "absent.py", "-o", tmp_path / "one"), 4)
     assert "there is no process with torch called absent.py" in line
     line = recorded.one_line(recorded.tool("attach", "--name", "absent.py", "--only-standby", "-o", tmp_path / "one"), 4)
