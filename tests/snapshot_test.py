@@ -90,7 +90,7 @@ def planted(tmp_path_factory):
         assert as_json.returncode == 0, as_json.stderr
         expected, shown = json.loads(file.read_text()), json.loads(as_json.stdout)
         wrong = evaluated(process, shown)
-        gone = gone_without(process, expected, shown)
+        gone = gone_without(process, expected, shown) if recorded.ALL else {}  # for the test that is for scripts/soak
     assert as_text.returncode == 0, as_text.stderr
     return expected, shown, as_text.stdout, wrong, gone
 
