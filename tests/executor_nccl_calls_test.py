@@ -99,11 +99,11 @@ OF_SIMULATED_RANKS = (
 )
 
 
-@pytest.mark.parametrize("file", recorded.some(["cycle", "reduce", "life"], 2))
-def test_what_holds_on_simulated_ranks_holds_over_nccl(file):
+def test_what_holds_on_simulated_ranks_holds_over_nccl():
+    files = [recorded.ROOT / "tests" / f"executor_{name}_test.py" for name in recorded.some(["cycle", "reduce", "life"], 2)]
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-W", "ignore", "-p", "nccl_ranks"]
     done = subprocess.run(
-        [*command, "-k", f"not ({OF_SIMULATED_RANKS})", recorded.ROOT / "tests" / f"executor_{file}_test.py"],
+        [*command, "-k", f"not ({OF_SIMULATED_RANKS})", *files],
         env=ENVIRONMENT, capture_output=True, text=True, timeout=500,
     )  # fmt: skip
     assert done.returncode == 0, done.stdout[-8000:]
