@@ -142,8 +142,9 @@ def test_rows_that_nothing_matched_are_said_by_their_lines(tmp_path):
 
 
 
+@recorded.for_soak
 def test_no_room_in_shared_memory(tmp_path):
-    """If a spool cannot be allocated, the job runs, and the reason is printed."""
+    """If a spool cannot be allocated, the job runs, and the reason is printed. Where there is room, 4 GiB are filled."""
     result = recorded.tool("run", "-o", tmp_path / "out", "--spool-mib", "4096", "--", *MAKES_TENSORS)
     assert result.stdout == "3\n" and result.returncode == 0
     if not recorded.traces(tmp_path / "out"):
