@@ -74,7 +74,7 @@ def together(program: str):
 
 
 class Seen:
-    """What was recorded of one program of several. `dm.graph` tells their marks apart."""
+    """What was recorded of one program of several: its marks have its graph."""
 
     def __init__(self, trace: pathlib.Path, report: dict, graph: int):
         self.trace, self.graph = trace, graph
