@@ -149,6 +149,11 @@ struct PythonProvider {
   LocalsReach (*visit_locals)(std::uint64_t census, const std::uint64_t* objects, std::uint32_t count,
                               bool other_threads) noexcept;
 
+  /// Publishes what visit_locals would publish of the innermost generated code that calls, so that a later visit of it
+  /// is shorter. Call it at a gather: the release, and its census, follow in the same code. All is left to the visit if
+  /// another thread holds the GIL. Never waits.
+  void (*prepare_visit)() noexcept;
+
   /// The innermost function of the table that does `event`, among the calling thread's innermost frames. `object` is
   /// the Python object of the re-pointed tensor, else nullptr. Reads attributes as CPython does, without running Python
   /// code. Without the GIL, it finds no function.
@@ -178,6 +183,11 @@ inline std::uint64_t python_stack() noexcept {
 inline const void* python_frame() noexcept {
   const PythonProvider* python = python_provider();
   return python != nullptr ? python->innermost_frame() : nullptr;
+}
+
+/// As PythonProvider::prepare_visit; nothing without a Python provider.
+inline void prepare_visit() noexcept {
+  if (const PythonProvider* python = python_provider(); python != nullptr) python->prepare_visit();
 }
 
 /// The functions of the torch provider: the parts of the marks table that use tensors. `tensor` is a TensorImpl,

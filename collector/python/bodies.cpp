@@ -178,24 +178,22 @@ void publish_body(PyCodeObject* code, std::uint64_t id) noexcept {
   if (!whole) agent::forget(body);
 }
 
-void publish_source_lines(PyObject* filename) noexcept {
-  // Inductor fills the map of a file before it calls code of the file, so one check is enough.
+bool publish_source_lines(PyObject* filename) noexcept {
+  PyObject* const map = line_map(filename);
+  if (!is_sequence(map) || Py_SIZE(map) != 2) return false;
+  PyObject* const lines = item(map, 0);
+  PyObject* const texts = item(map, 1);
+  if (!is_sequence(lines) || !is_sequence(texts) || Py_SIZE(lines) != Py_SIZE(texts)) return false;
   const std::uint64_t file = Text(filename).intern();
   const std::uint64_t map_id = as_id(mix(file, kLinesSeed));
-  if (!agent::first_sight(map_id)) return;
-  PyObject* const map = line_map(filename);
-  if (is_sequence(map) && Py_SIZE(map) == 2) {
-    PyObject* const lines = item(map, 0);
-    PyObject* const texts = item(map, 1);
-    if (is_sequence(lines) && is_sequence(texts) && Py_SIZE(lines) == Py_SIZE(texts)) {
-      bool whole = true;
-      for (Py_ssize_t i = 0; i < Py_SIZE(lines) && whole; ++i) {
-        if (i > 0 && item(texts, i) == item(texts, i - 1)) continue;  // a text is valid from its line on
-        whole = publish_source_line(file, item(lines, i), item(texts, i));
-      }
-      if (!whole) agent::forget(map_id);
-    }
+  if (!agent::first_sight(map_id)) return true;
+  bool whole = true;
+  for (Py_ssize_t i = 0; i < Py_SIZE(lines) && whole; ++i) {
+    if (i > 0 && item(texts, i) == item(texts, i - 1)) continue;  // a text is valid from its line on
+    whole = publish_source_line(file, item(lines, i), item(texts, i));
   }
+  if (!whole) agent::forget(map_id);
+  return true;
 }
 
 }  // namespace dcmt::python_provider

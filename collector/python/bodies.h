@@ -11,8 +11,9 @@ namespace dcmt::python_provider {
 /// Publishes the CodeBodyRecords of a code object at first sight of its id. Needs no GIL while a frame keeps it alive.
 void publish_body(PyCodeObject* code, std::uint64_t id) noexcept;
 
-/// Publishes the SourceLineRecords of the file at its first sight, if torch.compile generated it. Python must not run
-/// meanwhile: the caller holds the main interpreter's GIL, or keeps it free. Runs no Python code.
-void publish_source_lines(PyObject* filename) noexcept;
+/// Publishes the SourceLineRecords of the file at its first sight. Python must not run meanwhile: the caller holds the
+/// main interpreter's GIL, or keeps it free. Runs no Python code. False if Inductor has no map of the file's lines
+/// (yet).
+bool publish_source_lines(PyObject* filename) noexcept;
 
 }  // namespace dcmt::python_provider

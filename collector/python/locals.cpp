@@ -5,11 +5,15 @@
 
 #include "collector/python/bodies.h"
 #include "collector/python/codes.h"
+#include "collector/python/hash.h"
 #include "collector/python/interpreter.h"
+#include "collector/python/stacks.h"
 #include "collector/python/text.h"
 
 namespace dcmt::python_provider {
 namespace {
+
+constexpr std::uint64_t kPreparedSeed = 0x7072657061726564;
 
 /// Prevents Python from running on other threads while their frames are inspected, if that is possible without waiting:
 /// the caller holds the GIL, or no thread holds it and none can acquire it meanwhile. The caller does not acquire it
@@ -183,6 +187,21 @@ agent::LocalsReach visit_locals(std::uint64_t census, const std::uint64_t* objec
   }
   visit.publish();
   return visit.reach();
+}
+
+void prepare_visit() noexcept {
+  const std::uint64_t stack = capture_stack();
+  if (stack == 0 || !agent::first_sight(as_id(mix(stack, kPreparedSeed)))) return;
+  PyThreadState* const self = dcmt_py_thread();
+  const Stillness still(self, self->interp);
+  if (!still.of_main()) return;
+  // The operator may have frames of torch's own between itself and the code that calls it.
+  dcmt_py_frame frame;
+  for (int more = dcmt_py_first_frame(self, &frame); more != 0; more = dcmt_py_next_frame(&frame, &frame)) {
+    if (!publish_source_lines(frame.code->co_filename)) continue;
+    publish_body(frame.code, identify(frame.code).id);
+    return;
+  }
 }
 
 }  // namespace dcmt::python_provider

@@ -11,4 +11,7 @@ namespace dcmt::python_provider {
 agent::LocalsReach visit_locals(std::uint64_t census, const std::uint64_t* objects, std::uint32_t count,
                                 bool other_threads) noexcept;
 
+/// Implements PythonProvider::prepare_visit.
+void prepare_visit() noexcept;
+
 }  // namespace dcmt::python_provider

@@ -14,9 +14,15 @@
 namespace dcmt::python_provider {
 namespace {
 
-constinit const agent::PythonProvider kProvider{
-    sizeof(agent::PythonProvider), capture_stack, describe_stack, innermost_frame, visit_locals, function_here,
-    births_by_functions,           unwatch_codes};
+constinit const agent::PythonProvider kProvider{sizeof(agent::PythonProvider),
+                                                capture_stack,
+                                                describe_stack,
+                                                innermost_frame,
+                                                visit_locals,
+                                                prepare_visit,
+                                                function_here,
+                                                births_by_functions,
+                                                unwatch_codes};
 
 /// `version` is Py_GetVersion().
 bool free_threaded(const char* version) noexcept { return std::strstr(version, "free-threading") != nullptr; }

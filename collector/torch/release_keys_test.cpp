@@ -406,6 +406,22 @@ TEST_F(ReleaseKeys, WhatAFrameworksFunctionHasEmptiedIsNotFollowed) {
   }
 }
 
+TEST_F(ReleaseKeys, AnOperatorThatGathersPreparesTheCensus) {
+  std::vector<char> memory(kFakeStorageBytes);
+  const void* storage = fake_storage(memory.data(), kBytes);
+  const int before = g_prepared;
+  for_keys(1, [&](KeyName key, int) {
+    key_gathered(key, {nullptr, storage}, 0, 0);
+    EXPECT_EQ(g_prepared, before + 1);
+    key_gathered(key, {nullptr, storage}, 0, wire::kKeyFunction);
+    key_waited(key, {nullptr, storage}, 0, 0);
+    release(key);
+    EXPECT_EQ(g_prepared, before + 1);
+  });
+  const agent::Inside inside;
+  watched_storage_ends(storage);
+}
+
 TEST_F(ReleaseKeys, OfReleasedStoragesTheLargestAreAskedFor) {
   constexpr int kKeys = 70;
   std::vector<char> memory(kKeys * kFakeStorageBytes);

@@ -137,6 +137,8 @@ DCMT_AGENT_API std::uint64_t fake_visit(std::uint64_t census, const std::uint64_
          (static_cast<std::uint64_t>(reach.other_threads_unseen) << 60);
 }
 
+DCMT_AGENT_API void fake_prepare_visit() { state().provider->prepare_visit(); }
+
 /// Nanoseconds per capture.
 DCMT_AGENT_API double fake_capture_cost(int rounds) {
   const auto now = [] {

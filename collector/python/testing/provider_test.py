@@ -726,6 +726,29 @@ class SourceLines(unittest.TestCase):
         scope["call"]()
         self.assertEqual([row for row in Records().source_lines if row[0] == path], [(path, 2, "a")])
 
+    def test_prepared_at_a_gather(self):
+        """The code of the frames is published before a census of them, which then writes nothing but what it found."""
+        for library in (HOLDING, RELEASING):
+            path = os.path.join(tempfile.gettempdir(), f"gathers_{library is HOLDING}.py")
+            self.module.PyCodeCache.linemaps[path] = [(2,), ("a",)]
+            scope = {"Thing": Thing, "visit": visit, "gather": lambda: library.fake_prepare_visit()}
+            exec(compile("def call():\n  buf5 = Thing()\n  gather()\n  before = written()\n  return before, visit(buf5)\n",
+                         path, "exec"), scope)
+
+            def written():
+                records = Records()
+                return records.source_lines, dict(records.bodies)
+
+            scope["written"] = written
+            (lines, bodies), (found, _) = scope["call"]()
+            self.assertEqual([row for row in lines if row[0] == path], [(path, 2, "a")])
+            local = next(l for l in found if l.name == "buf5")
+            self.assertEqual({part for code, part in bodies if code == local.code}, {1, 2, 3, 4})
+            after = written()
+            self.assertEqual(after[0], lines)
+            self.assertEqual([key for key in after[1] if key[0] == local.code and after[1][key] != bodies[key]], [])
+            self.assertEqual(Records().body(local.code, 1), scope["call"].__code__.co_code)
+
     def test_the_gil_cannot_be_asked_for(self):
         """Acquiring it can wait and, when Python finalizes, ends the thread: the provider imports no function that does
         so.

@@ -9,7 +9,18 @@
 
 namespace dcmt::agent {
 
-const PythonProvider* python_provider() noexcept { return nullptr; }
+namespace {
+
+constinit const PythonProvider kPython = [] {
+  PythonProvider python{};
+  python.capture_stack = []() noexcept { return std::uint64_t{0}; };
+  python.prepare_visit = []() noexcept { ++torch_provider::g_prepared; };
+  return python;
+}();
+
+}  // namespace
+
+const PythonProvider* python_provider() noexcept { return &kPython; }
 const CudaProvider* cuda_provider() noexcept { return nullptr; }
 
 }  // namespace dcmt::agent
@@ -17,6 +28,7 @@ const CudaProvider* cuda_provider() noexcept { return nullptr; }
 namespace dcmt::torch_provider {
 
 std::atomic<int> g_censuses{0};
+std::atomic<int> g_prepared{0};
 
 std::vector<const void*> g_inspected;
 

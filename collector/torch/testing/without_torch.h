@@ -13,6 +13,7 @@
 namespace dcmt::torch_provider {
 
 extern std::atomic<int> g_censuses;           ///< how many were requested
+extern std::atomic<int> g_prepared;           ///< how often code was published for a later census
 extern std::vector<const void*> g_inspected;  ///< their storages; for one thread
 
 inline constexpr std::size_t kFakeStorageBytes = 128;
