@@ -78,12 +78,11 @@ Expected<std::vector<std::string>> traces_in(const std::string& folder) {
 #endif
   Expected<std::vector<std::string>> files = trace_files_in(folder);
 #ifdef DCMT_HAVE_RUN
-  const recorder::LocalTraces local = recorder::local_traces(folder);
-  if (files.ok()) files->insert(files->end(), local.here.begin(), local.here.end());
-  if (files.ok() && files->empty() && !local.notes.empty()) {
-    return Error{ErrorCode::kBadInput, folder + ": no trace (*.dcmt) in this folder yet. " + joined(local.notes, "; ")};
+  const std::vector<std::string> elsewhere = recorder::local_traces(folder).notes;
+  if (files.ok() && files->empty() && !elsewhere.empty()) {
+    return Error{ErrorCode::kBadInput, folder + ": no trace (*.dcmt) in this folder yet. " + joined(elsewhere, "; ")};
   }
-  for (const std::string& note : local.notes) print_note(folder + ": " + note);
+  for (const std::string& note : elsewhere) print_note(folder + ": " + note);
 #endif
   if (files.ok() && files->empty()) {
 #ifdef DCMT_HAVE_RUN
@@ -107,6 +106,10 @@ Expected<std::vector<std::string>> trace_files_in(const std::string& folder) {
   }
   if (error) return Error{ErrorCode::kBadInput, folder + ": cannot be read: " + error.message() + "."};
   std::sort(files.begin(), files.end());
+#ifdef DCMT_HAVE_RUN
+  const std::vector<std::string> local = recorder::local_traces(folder).here;
+  files.insert(files.end(), local.begin(), local.end());
+#endif
   return files;
 }
 

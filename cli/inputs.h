@@ -29,7 +29,8 @@ struct OpenedTrace {
   std::shared_ptr<ScratchFolder> scratch = {};  ///< the folder of a trace that was made of another file
 };
 
-/// All *.dcmt files of the folder, by name; empty if there are none. Fails with kBadInput if the folder is unreadable.
+/// All *.dcmt files of the folder, by name, then traces of its run that are still in a local folder; empty if there are
+/// none. Fails with kBadInput if the folder is unreadable.
 Expected<std::vector<std::string>> trace_files_in(const std::string& folder);
 
 /// Opens all traces that `paths` name: a file is a trace or a memory snapshot of torch; a folder stands for all *.dcmt
