@@ -68,6 +68,7 @@ MainWindow::MainWindow(QWidget* parent)
     status_->setText(QStringLiteral("%1: %2").arg(traces_->currentText(), line));
   });
   connect(&follower_, &Follower::grown, this, &MainWindow::read_again);
+  connect(&follower_, &Follower::moved, this, &MainWindow::follow_moved);
   connect(&what_if_, &WhatIf::found, this, [this](const WithoutPointer& without) {
     if (device() == nullptr) return;
     device()->show(without);
@@ -128,22 +129,31 @@ std::vector<std::pair<QString, const TableModel*>> MainWindow::tables() const {
   return all;
 }
 
-void MainWindow::open(const QString& path) {
-  const Expected<std::vector<std::string>> files = load::traces_of(path.toStdString());
+bool MainWindow::list_traces(const std::string& path) {
+  const Expected<std::vector<std::string>> files = load::traces_of(path);
   if (!files.ok()) {
     status_->setText(QString::fromStdString(files.error().message));
     emit failed(QString::fromStdString(files.error().message), 3);
-    return;
+    return false;
   }
-  path_ = path.toStdString();
+  path_ = path;
   traces_->clear();
   for (const std::string& file : *files) {
     traces_->addItem(QString::fromStdString(file.substr(file.rfind('/') + 1)), QString::fromStdString(file));
   }
-  open_file(0);
+  return true;
+}
+
+void MainWindow::open(const QString& path) {
+  if (list_traces(path.toStdString())) open_file(0);
 }
 
 void MainWindow::open_file(int index) {
+  if (!load::stamp_of(traces_->itemData(index).toString().toStdString()).there) {
+    const QString name = traces_->itemText(index);
+    if (!list_traces(path_)) return;  // the recorder may have moved the trace
+    index = std::max(0, traces_->findText(name));
+  }
   traces_->setCurrentIndex(index);
   const std::string file = traces_->itemData(index).toString().toStdString();
   status_->setText(tr("reading %1").arg(traces_->itemText(index)));

@@ -158,6 +158,8 @@ class MainWindow : public QMainWindow {
   void make_actions();
   QDockWidget* add_panel(const QString& title, QWidget* widget, Qt::DockWidgetArea area);
   void add_strip_panels();
+  /// Fills the list of traces. False if there is none, which a message says.
+  bool list_traces(const std::string& path);
   void open_file(int index);
   void show_session(const SessionPointer& session);
   void follow_session(const SessionPointer& session);
@@ -169,6 +171,8 @@ class MainWindow : public QMainWindow {
   void put_addresses(const Expected<std::shared_ptr<load::ByAddress>>& read);
   void put_arrangement(load::Arrangement arrangement);
   void read_again();
+  /// The recorder has moved the trace that is shown.
+  void follow_moved(const QString& path);
   void mark_point_of_ranks();
   void settle();
   void note_recent();

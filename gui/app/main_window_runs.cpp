@@ -131,6 +131,18 @@ void MainWindow::read_again() {
   });
 }
 
+void MainWindow::follow_moved(const QString& path) {
+  if (opener_.busy()) return;
+  const QString name = traces_->currentText();
+  const bool one_trace = path_ == file_;
+  if (!list_traces(one_trace ? path.toStdString() : path_)) return;  // other traces may have moved, too
+  traces_->setCurrentIndex(std::max(0, traces_->findText(name)));
+  file_ = traces_->currentData().toString().toStdString();
+  follow_work_.cancel();  // it reads the file that is gone
+  read_ranks();
+  read_again();
+}
+
 void MainWindow::follow_session(const SessionPointer& session) {
   // State is kept by values that both loads have: sequence numbers, storages, numbers of findings.
   const load::DeviceTimeline* before = device();

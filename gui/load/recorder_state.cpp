@@ -8,9 +8,16 @@
 
 namespace dcmt::gui::load {
 
-Recorder recorder_of(const std::string& trace) {
+std::string finished_path(const std::string& trace) {
   const std::filesystem::path path(trace);
-  const std::string folder = recorder::output_folder_of(path.has_parent_path() ? path.parent_path().string() : ".");
+  const std::string folder = path.has_parent_path() ? path.parent_path().string() : ".";
+  const std::string output = recorder::output_folder_of(folder);
+  return output == folder ? trace : output + "/" + path.filename().string();
+}
+
+Recorder recorder_of(const std::string& trace) {
+  const std::filesystem::path path(finished_path(trace));
+  const std::string folder = path.has_parent_path() ? path.parent_path().string() : ".";
   const std::string name = path.filename().string();
   Recorder found = Recorder::kUnknown;
   for (const std::string& file : recorder::run_files(folder)) {

@@ -15,4 +15,8 @@ enum class Recorder {
 /// Derived from the runs in the trace's folder, or in the folder to which it will be moved.
 [[nodiscard]] Recorder recorder_of(const std::string& trace);
 
+/// The path of the trace when it is finished: another one if it is written to a local folder first. Ask while the trace
+/// is still there.
+[[nodiscard]] std::string finished_path(const std::string& trace);
+
 }  // namespace dcmt::gui::load

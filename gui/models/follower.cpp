@@ -19,6 +19,7 @@ Follower::Follower(QObject* parent) : QObject(parent) {
 void Follower::watch(const std::string& path, const load::FileStamp& stamp, bool growing, qint64 read_ms) {
   if (path != path_ || !growing) recorder_gone_ = false;
   path_ = path;
+  finished_path_ = load::finished_path(path);
   stamp_ = stamp;
   growing_ = growing;
   wait_ms_ = std::max<qint64>(kEveryMs / 2, 4 * read_ms);
@@ -52,6 +53,14 @@ bool Follower::check() {
     return true;
   }
   if (change == load::FileChange::kNone) return false;
+  if (change == load::FileChange::kGone && finished_path_ != path_) {
+    if (const load::FileStamp moved_to = load::stamp_of(finished_path_); moved_to.there) {
+      path_ = finished_path_;
+      stamp_ = moved_to;
+      emit moved(QString::fromStdString(path_));
+      return true;
+    }
+  }
   const bool grows = growing_ && change == load::FileChange::kWritten;
   if (grows && age_.elapsed() < wait_ms_) return false;
   stamp_ = now;

@@ -1,4 +1,5 @@
-// Watches the file of an open trace. A growing trace is read again; for other changes a message is shown.
+// Watches the file of an open trace. A growing trace is read again, and a trace that its recorder moves is read where
+// it is then; for other changes a message is shown.
 #pragma once
 
 #include <QElapsedTimer>
@@ -22,7 +23,7 @@ class Follower : public QObject {
   /// @param read_ms  the duration of reading: a growing trace is read again after at least four times as long
   void watch(const std::string& path, const load::FileStamp& stamp, bool growing, qint64 read_ms);
   void stop() { timer_.stop(); }
-  /// Checks now. @return whether a message was shown
+  /// Checks now. @return whether a change was signalled
   bool check();
   /// The current stamp of the file, for the next reading.
   [[nodiscard]] const load::FileStamp& stamp() const { return stamp_; }
@@ -30,6 +31,8 @@ class Follower : public QObject {
  signals:
   /// The trace has grown, or was finished.
   void grown();
+  /// The recorder has moved the finished trace there.
+  void moved(const QString& path);
   void said(const QString& line);
 
  private:
@@ -38,6 +41,7 @@ class Follower : public QObject {
   QTimer timer_;
   QElapsedTimer age_;
   std::string path_;
+  std::string finished_path_;  ///< where the recorder moves the trace to; `path_` if it does not
   load::FileStamp stamp_;
   bool growing_ = false, recorder_gone_ = false;
   qint64 wait_ms_ = 0;
