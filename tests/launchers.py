@@ -1,4 +1,5 @@
 """Launchers, each really used: one trace for each of their two processes, and a report that names what one of them keeps.
+They are recorded from their begin, or attached to.
 
 Run by scripts/soak where DCMT_LAUNCHERS_PYTHON is a Python that has torch and some of accelerate, deepspeed and ray[train].
 Launchers that it lacks are skipped.
@@ -8,10 +9,13 @@ from __future__ import annotations
 
 import os
 import re
+import signal
 import subprocess
 
+import proc
 import pytest
 import recorded
+from proc import until
 
 PYTHON = os.environ["DCMT_LAUNCHERS_PYTHON"]
 FOLDER = recorded.ROOT / "tests" / "launched"
@@ -73,6 +77,37 @@ def test_each_rank_has_a_trace_and_the_report_names_what_one_keeps(launcher, tmp
     assert holders(first) == []
     assert [holder for holder in holders(second) if "kept" in holder] != []
     assert "kept" in recorded.tool("report", folder).stdout
+
+
+@pytest.mark.parametrize("launcher", LAUNCHERS)
+def test_all_ranks_that_it_started_are_attached_to(launcher, tmp_path):
+    module, command = LAUNCHERS[launcher]
+    needs(module)
+    (tmp_path / "pids").mkdir()
+    job = subprocess.Popen(
+        [PYTHON, "-W", "ignore", *command, FOLDER / f"{launcher}_ranks.py"], start_new_session=True,
+        env=environment(LAUNCHED_FOLDER=str(tmp_path / "pids")), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+    )  # fmt: skip
+    try:
+        until(lambda: len(os.listdir(tmp_path / "pids")) == 2 or job.poll() is not None)
+        pids = sorted(map(int, os.listdir(tmp_path / "pids")))
+        result = recorded.tool("attach", pids[0], "--all-ranks", "--steps", 5, "-o", tmp_path / "out", timeout=300)
+        assert result.returncode == 0, result.stderr
+        assert job.poll() is None and [proc.state(pid) in "RSD" for pid in pids] == [True, True]
+    finally:
+        # Launchers start ranks in sessions of their own.
+        for pid in (job.pid, *map(int, os.listdir(tmp_path / "pids"))):
+            os.kill(pid, signal.SIGKILL)
+        job.wait()
+    assert [trace.name for trace in recorded.traces(tmp_path / "out")] == ["rank0.dcmt", "rank1.dcmt"]
+    metas = [recorded.meta(trace) for trace in recorded.traces(tmp_path / "out")]
+    assert [(meta["rank"], meta["world_size"], meta["state"], meta["exit"]) for meta in metas] == [
+        (rank, 2, "finished", "still running") for rank in (0, 1)
+    ]
+    assert sorted(meta["pid"] for meta in metas) == pids
+    first, second = recorded.report(tmp_path / "out")
+    assert holders(first) == []
+    assert "kept" in recorded.tool("show", "peak", "--by", "holder", second["path"]).stdout
 
 
 @pytest.fixture
