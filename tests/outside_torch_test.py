@@ -87,12 +87,15 @@ def test_programs_that_let_go_are_silent(tmp_path, kinds):
 
 @pytest.fixture
 def control_group():
-    """A control group of version 1 with 1 GiB of memory, if this test may create one."""
-    group = pathlib.Path(f"/sys/fs/cgroup/memory/dc-memtrace-test-{os.getpid()}")
+    """A control group of version 1 or 2 with 1 GiB of memory, if this test may create one."""
+    version_1 = pathlib.Path("/sys/fs/cgroup/memory")
+    group = (version_1 if version_1.exists() else version_1.parent) / f"dc-memtrace-test-{os.getpid()}"
     try:
         group.mkdir()
-        (group / "memory.limit_in_bytes").write_text(str(1 << 30))
+        (group / ("memory.limit_in_bytes" if version_1.exists() else "memory.max")).write_text(str(1 << 30))
     except OSError as error:
+        with contextlib.suppress(OSError):
+            group.rmdir()
         pytest.skip(f"no control group can be made here: {error}")
     yield group
     # A group can be removed after its last process has ended.
