@@ -3,14 +3,11 @@
 
 #include <QTableView>
 
-#include <unistd.h>
-
 #include <filesystem>
 #include <fstream>
 
-#include "collector/recorder/job/local_folder.h"
-#include "collector/recorder/job/run_folder.h"
 #include "gui/app/view_testing.h"
+#include "gui/load/testing.h"
 #include "gui/models/words.h"
 #include "gui/widgets/strip_chart.h"
 #include "gui/widgets/strip_panel.h"
@@ -145,66 +142,47 @@ TEST_F(ViewTest, ATraceThatGrowsIsReadAgainAndWhatIsSeenStays) {
   }
 }
 
-/// A run whose traces are written to a local folder, and moved when they are finished.
 class LocalRunTest : public ViewTest {
  protected:
-  LocalRunTest() : output_((trace_.folder() / "output").string()) {
-    std::filesystem::create_directory(output_);
-    const auto folders = recorder::trace_folders(output_, trace_.folder().string());
-    EXPECT_TRUE(folders.ok());
-    local_ = folders->local;
-    recorder::RunState run;
-    run.local_folder = local_;
-    run.recorder_pid = getpid();
-    run.host = recorder::this_host();
-    run.boot = recorder::this_boot();
-    run.state = "recording";
-    run.traces = {{"first", "rank0.dcmt"}, {"second", "rank1.dcmt"}};
-    EXPECT_TRUE(recorder::create_run(output_, run).ok());
-    trace_.meta_texts["state"] = "recording";
-    std::filesystem::rename(trace_.save("growing.dcmt"), local("rank0.dcmt"));
-    trace_.meta_integers["rank"] = 1;
-    std::filesystem::rename(trace_.save("growing.dcmt"), local("rank1.dcmt"));
+  LocalRunTest() : run_(trace_.folder() / "output", {"rank0.dcmt", "rank1.dcmt"}) {
+    for (std::int64_t rank = 0; rank < 2; ++rank)
+      std::filesystem::rename(save("recording", rank), run_.local_path(name(rank)));
   }
 
-  [[nodiscard]] std::string local(const char* name) const { return local_ + "/" + name; }
-
-  /// The recorder finishes a trace, with two more steps, and moves it.
-  void finish(const char* name, std::int64_t rank) {
-    trace_.meta_texts["state"] = "finished";
+  [[nodiscard]] static std::string name(std::int64_t rank) { return "rank" + std::to_string(rank) + ".dcmt"; }
+  std::string save(const char* state, std::int64_t rank) {
+    trace_.meta_texts["state"] = state;
     trace_.meta_integers["rank"] = rank;
-    std::filesystem::rename(trace_.save("finished.dcmt"), output_ + "/" + name);
-    std::filesystem::remove(local(name));
+    return trace_.save("saved.dcmt");
   }
 
-  std::string output_, local_;
+  load::LocalRun run_;
 };
 
 TEST_F(LocalRunTest, ATraceThatIsMovedIsReadWhereItIsThen) {
-  open(QString::fromStdString(output_));
-  EXPECT_EQ(window_.session()->path, local("rank0.dcmt"));
+  open(QString::fromStdString(run_.output));
+  EXPECT_EQ(window_.session()->path, run_.local_path(name(0)));
   two_steps(trace_);
   const SessionPointer before = window_.session();
-  finish("rank0.dcmt", 0);
+  run_.move(name(0), save("finished", 0));
   ASSERT_TRUE(QTest::qWaitFor([&] { return window_.session() != before; }, kPatienceMs));
-  EXPECT_EQ(window_.session()->path, output_ + "/rank0.dcmt");
+  EXPECT_EQ(window_.session()->path, run_.output_path(name(0)));
   EXPECT_FALSE(window_.message().contains("recording")) << qPrintable(window_.message());
   EXPECT_EQ(window_.session()->analysis.releases.steps.size(), 4U);
   EXPECT_FALSE(window_.follower().check()) << "nothing more happens";
 
   // The other rank is moved while it is not shown.
-  finish("rank1.dcmt", 1);
-  recorder::remove_local_folder(local_);
+  run_.move(name(1), save("finished", 1));
   QSignalSpy opened(&window_, &MainWindow::opened);
   window_.next_trace();
   ASSERT_TRUE(opened.wait(kPatienceMs)) << qPrintable(window_.message());
-  EXPECT_EQ(window_.session()->path, output_ + "/rank1.dcmt");
+  EXPECT_EQ(window_.session()->path, run_.output_path(name(1)));
 }
 
 TEST_F(LocalRunTest, ALocalTraceThatIsGoneIsSaidToBeGone) {
-  open(QString::fromStdString(local("rank0.dcmt")));
+  open(QString::fromStdString(run_.local_path(name(0))));
   const SessionPointer before = window_.session();
-  std::filesystem::remove(local("rank0.dcmt"));
+  std::filesystem::remove(run_.local_path(name(0)));
   EXPECT_TRUE(window_.follower().check());
   EXPECT_TRUE(window_.message().contains("is gone")) << qPrintable(window_.message());
   EXPECT_EQ(window_.session(), before);

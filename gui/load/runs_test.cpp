@@ -17,6 +17,7 @@
 #include "gui/load/ranks.h"
 #include "gui/load/recorder_state.h"
 #include "gui/load/session.h"
+#include "gui/load/testing.h"
 
 namespace dcmt::gui::load {
 namespace {
@@ -208,28 +209,23 @@ TEST(RecorderState, IsWhatTheRunOfTheFolderSays) {
 
 TEST(RecorderState, OfALocalTraceIsWhatTheOutputFolderSays) {
   TestTrace trace;
-  const std::string output = trace.folder().string();
-  const auto folders = recorder::trace_folders(output, output);
-  ASSERT_TRUE(folders.ok());
-  const std::string path = folders->local + "/rank0.dcmt";
+  LocalRun run(trace.folder() / "output", {"rank0.dcmt"});
+  const std::string path = run.local_path("rank0.dcmt");
   std::filesystem::rename(trace.save(), path);
-  EXPECT_EQ(recorder_of(path), Recorder::kUnknown);
-  recorder::RunState run;
-  run.local_folder = folders->local;
-  run.recorder_pid = getpid();
-  run.recorder_start = 1;  // of another process with the same number
-  run.host = recorder::this_host();
-  run.boot = recorder::this_boot();
-  run.state = "recording";
-  run.traces = {{"spool", "rank0.dcmt"}};
-  ASSERT_TRUE(recorder::create_run(output, run).ok());
+  EXPECT_EQ(finished_path(path), run.output_path("rank0.dcmt"));
+  run.state.recorder_start = 1;  // of another process with the same number
+  run.save();
   EXPECT_EQ(recorder_of(path), Recorder::kGone);
-  EXPECT_EQ(*traces_of(output), std::vector<std::string>{path});
-  run.host = "node7";
-  ASSERT_TRUE(recorder::save_run(output, run).ok());
-  const auto elsewhere = traces_of(output);
+  EXPECT_EQ(*traces_of(run.output), std::vector<std::string>{path});
+  run.state.host = "node7";
+  run.save();
+  const auto elsewhere = traces_of(run.output);
   ASSERT_FALSE(elsewhere.ok());
   EXPECT_NE(elsewhere.error().message.find("rank0.dcmt is still on node7: " + path), std::string::npos);
+  run.state.traces.clear();
+  run.save();
+  EXPECT_EQ(recorder_of(path), Recorder::kUnknown);
+  EXPECT_EQ(finished_path("rank0.dcmt"), "rank0.dcmt");
 }
 
 TEST(Session, TracesOfAFolderComeByTheirNumbers) {
