@@ -22,7 +22,7 @@ def ended(folder: pathlib.Path) -> pathlib.Path:
 LOADED = "SELECT count(*), count(to_seq) FROM block WHERE bytes = 777216 AND id > (SELECT value FROM meta WHERE key = 'first_seq')"
 
 
-@pytest.mark.parametrize("detail", recorded.some(["lifetimes", "full"], 2))
+@pytest.mark.parametrize("detail", recorded.some(["full", "lifetimes"], 2))
 def test_what_was_there_before(tmp_path, detail):
     loads = {"ATTACHED_LOADS": str(recorded.BUILD / "lib" / "tests" / "libdcmt_late_extension.so")}
     with training(tmp_path / "program", 12, 3, 4, **loads, **by_import()) as program:

@@ -55,7 +55,9 @@ bool is_compile_worker() noexcept {
 bool another_agent_is_here() noexcept {
   Dl_info first{};
   Dl_info own{};
-  return dladdr(dlsym(RTLD_DEFAULT, "dcmt_get_marks"), &first) != 0 &&
+  // In the program's scope: with RTLD_DEFAULT, the search would begin with this library, which is linked -Bsymbolic.
+  void* const program = dlopen(nullptr, RTLD_LAZY | RTLD_NOLOAD);
+  return dladdr(dlsym(program, "dcmt_get_marks"), &first) != 0 &&
          dladdr(reinterpret_cast<void*>(is_compile_worker), &own) != 0 && first.dli_fbase != own.dli_fbase;
 }
 
@@ -189,6 +191,8 @@ const char* begin_session(const SessionOptions& options) noexcept {
                            integer(getenv("WORLD_SIZE"), -1)};
   if (const char* why = adopt_spool(options.memory, spool); why != nullptr) return why;
   g_has_tables = true;
+  // The session sees what the program loads, which otherwise begins a recording that the environment requests.
+  g_started.store(true, std::memory_order_relaxed);
   // Other threads run torch meanwhile. Their events are recorded only once all hooks are in place: a block with a
   // recorded begin and a missed end would look as if it were never freed.
   set_starting(true);

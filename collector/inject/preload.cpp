@@ -67,8 +67,13 @@ namespace dcmt::agent {
 
 LoaderFunctions loader_functions_to_import() noexcept {
   if (dcmt_real_dlsym == nullptr) dcmt_resolve_real_functions();
+  const auto open = reinterpret_cast<void* (*)(const char*, int)>(dcmt_real_dlopen);
   const auto find = reinterpret_cast<void* (*)(void*, const char*)>(dcmt_real_dlsym);
-  if (find == nullptr || find(RTLD_DEFAULT, "dlopen") == dcmt_own_dlopen()) return {nullptr, nullptr};
+  if (open == nullptr || find == nullptr) return {nullptr, nullptr};
+  // The scope of the program, as other libraries have it. The agent's own scope, which RTLD_DEFAULT would be here,
+  // begins with the agent (-Bsymbolic).
+  void* const program = open(nullptr, RTLD_LAZY | RTLD_NOLOAD);
+  if (program == nullptr || find(program, "dlopen") == dcmt_own_dlopen()) return {nullptr, nullptr};
   return {dcmt_own_dlopen(), dcmt_own_dlsym()};
 }
 
