@@ -130,7 +130,7 @@ def test_that_it_does_not_come_to_it(tmp_path, growing):
 
 
 def test_reserved_needs_a_gpu(tmp_path, growing):
-    attached = growing.attach(tmp_path / "trace", "--when", "reserved > 1B")
+    attached = growing.attach(tmp_path / "trace", "--when", "reserved > 1GiB")
     with pytest.raises(subprocess.TimeoutExpired):
         attached.wait(timeout=0.5)
     until(lambda: proc.blocks(attached.pid, signal.SIGINT))
