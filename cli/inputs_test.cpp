@@ -6,8 +6,7 @@
 #include <filesystem>
 
 #include "analyzer/testing/test_trace.h"
-#include "collector/recorder/job/local_folder.h"
-#include "collector/recorder/job/run_folder.h"
+#include "gui/load/testing.h"
 
 namespace dcmt::cli {
 namespace {
@@ -16,28 +15,18 @@ using Files = std::vector<std::string>;
 
 TEST(TraceFiles, OfARunThatIsGoingOnAreThoseOfItsLocalFolderToo) {
   dcmt::testing::TestTrace trace;
-  const std::string output = (trace.folder() / "output").string();
-  std::filesystem::create_directory(output);
-  const auto folders = recorder::trace_folders(output, trace.folder().string());
-  ASSERT_TRUE(folders.ok());
-  recorder::RunState run;
-  run.local_folder = folders->local;
-  run.host = recorder::this_host();
-  run.boot = recorder::this_boot();
-  run.state = "recording";
-  run.traces = {{"first", "rank0.dcmt"}, {"second", "rank1.dcmt"}};
-  ASSERT_TRUE(recorder::create_run(output, run).ok());
-  EXPECT_EQ(*trace_files_in(output), Files{});
+  gui::load::LocalRun run(trace.folder() / "output", {"rank0.dcmt", "rank1.dcmt"});
+  EXPECT_EQ(*trace_files_in(run.output), Files{});
 
-  const std::string first = output + "/rank0.dcmt";
-  const std::string second = folders->local + "/rank1.dcmt";
+  const std::string first = run.output_path("rank0.dcmt");
+  const std::string second = run.local_path("rank1.dcmt");
   std::filesystem::rename(trace.save(), first);
   std::filesystem::rename(trace.save(), second);
-  EXPECT_EQ(*trace_files_in(output), (Files{first, second}));
+  EXPECT_EQ(*trace_files_in(run.output), (Files{first, second}));
 
-  run.host = "node7";
-  ASSERT_TRUE(recorder::save_run(output, run).ok());
-  EXPECT_EQ(*trace_files_in(output), Files{first}) << "what is on another machine cannot be opened";
+  run.state.host = "node7";
+  run.save();
+  EXPECT_EQ(*trace_files_in(run.output), Files{first}) << "what is on another machine cannot be opened";
 }
 
 TEST(TraceFiles, OfAFolderThatCannotBeReadAreAnError) {

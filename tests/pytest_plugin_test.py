@@ -8,7 +8,6 @@ import os
 import pathlib
 import re
 import subprocess
-import sys
 import xml.etree.ElementTree
 
 import pytest

@@ -143,6 +143,8 @@ void key_gathered(KeyName name, Gathered what, std::uint64_t op, std::uint32_t f
   if (key == 0) return;
   // From here on a thread's operators are needed: a release is settled at the next one.
   if (!keys_exist() && !g_keys_exist.exchange(true, std::memory_order_relaxed)) switch_operator_events();
+  // A wrapped operator releases in the code that gathers; a function of Python does both in other code.
+  if ((flags & wire::kKeyFunction) == 0) agent::prepare_visit();
   KeySlot& slot = key_at(key);
   const KeyGuard guard(slot);
   if (!guard.owned) return;
@@ -151,8 +153,6 @@ void key_gathered(KeyName name, Gathered what, std::uint64_t op, std::uint32_t f
   forget_reads(key);
   if (gather(slot.cycle, another)) slot.touches_before = touches_of(what.storage).count;
   write_key(key, {wire::RecordType::kGather, what.tensor, op, 0, flags});
-  // A wrapped operator releases in the code that gathers; a function of Python does both in other code.
-  if ((flags & wire::kKeyFunction) == 0) agent::prepare_visit();
 }
 
 void key_waited(KeyName name, Gathered what, std::uint64_t op, std::uint32_t flags) noexcept {

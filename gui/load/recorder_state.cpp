@@ -7,17 +7,24 @@
 #include "collector/recorder/job/run_folder.h"
 
 namespace dcmt::gui::load {
+namespace {
+
+std::string folder_of(const std::filesystem::path& trace) {
+  return trace.has_parent_path() ? trace.parent_path().string() : ".";
+}
+
+}  // namespace
 
 std::string finished_path(const std::string& trace) {
   const std::filesystem::path path(trace);
-  const std::string folder = path.has_parent_path() ? path.parent_path().string() : ".";
+  const std::string folder = folder_of(path);
   const std::string output = recorder::output_folder_of(folder);
   return output == folder ? trace : output + "/" + path.filename().string();
 }
 
 Recorder recorder_of(const std::string& trace) {
   const std::filesystem::path path(finished_path(trace));
-  const std::string folder = path.has_parent_path() ? path.parent_path().string() : ".";
+  const std::string folder = folder_of(path);
   const std::string name = path.filename().string();
   Recorder found = Recorder::kUnknown;
   for (const std::string& file : recorder::run_files(folder)) {
