@@ -108,6 +108,8 @@ void HeapChunks::add_block(const Region& region, Address at, std::span<const std
 }
 
 void HeapChunks::finish() {
+  // The last chunk before the end of a heap is what malloc has left there: no flag says so.
+  if (next_ != 0 && next_ == region_->end && !are_mapped_) begins_.back() |= kFree;
   if (next_ != 0) begins_.push_back(std::min(next_, region_->end) | kEnd);
   next_ = 0;
 }

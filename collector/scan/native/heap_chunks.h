@@ -18,7 +18,8 @@ class HeapChunks {
   /// Call it after the last block.
   void finish();
 
-  /// The chunk that contains `address`, from malloc's result to its end; none if malloc has marked it as free.
+  /// The chunk that contains `address`, from malloc's result to its end; none if malloc has marked it as free, or
+  /// has not given it out yet.
   [[nodiscard]] std::optional<Range> containing(Address address) const;
   /// True if a chunk is in one of malloc's lists of small free chunks, which have no mark, by its content in `memory`.
   /// Since glibc 2.32, links in these lists are not plain addresses.

@@ -83,6 +83,14 @@ TEST_F(HeapChunksTest, WhatMallocMarksAsFreeIsNone) {
   check();
 }
 
+TEST_F(HeapChunksTest, WhatMallocHasNotYetGivenOutIsNone) {
+  allocate(100);
+  const Address end = address_of(sbrk(0));
+  const HeapChunks chunks = read();
+  EXPECT_FALSE(chunks.containing(end - sizeof(Address)));
+  EXPECT_TRUE(chunks.containing(address_of(pieces_[0])));
+}
+
 TEST_F(HeapChunksTest, SmallFreePiecesAreListed) {
   constexpr std::size_t kFreed = 14;  // a thread's list has at most seven chunks of a size, an arena's list has the
                                       // others

@@ -3,6 +3,7 @@
 #include <ATen/ops/ones.h>
 #include <unistd.h>
 
+#include <cstdlib>
 #include <deque>
 #include <memory>
 #include <string>
@@ -52,12 +53,26 @@ std::vector<Plain>& hidden() {
 }
 }  // namespace
 
+/// Uses up malloc's free memory, so that what is allocated next lies where no object was before. The unused end of an
+/// allocation may still have the address of an object from before, and then the search proves nothing for the object
+/// that has this address now.
+void use_up_free_memory() {
+  const void* end = sbrk(0);
+  for (std::size_t size = 4096; size >= 24; size -= 16) {
+    void* volatile last = nullptr;  // a compiler removes allocations that nothing uses
+    do {
+      last = std::malloc(size);
+    } while (last != nullptr && last < end);
+  }
+}
+
 }  // namespace planted
 
 /// Writes the address of the data of each, in this order: variable, vector, map, session, list, storage, hidden,
 /// thread-local, buckets, and one that only a running function has.
 extern "C" __attribute__((visibility("default"))) void plant_native_holders(const void** data) {
   using namespace planted;
+  use_up_free_memory();
   std::int64_t size = 50'000;
   const auto make = [&] {
     at::Tensor tensor = at::ones({++size});
