@@ -189,13 +189,11 @@ void add_check_command(CLI::App& app, int& exit_code) {
   command->add_flag("--json", options->json, "Machine-readable output (docs/json.md)")->excludes(update);
   command->footer(kFooter);
   command->callback([options, &exit_code] {
-#ifdef DCMT_HAVE_RUN
     const std::vector<std::string>& words = words_from_dashes();
     if (!words.empty()) options->gate.command.assign(words.begin() + 1, words.end());
     if (!options->gate.command.empty() && !options->gate.paths.empty()) {
       throw CLI::ParseError("name traces or a command, not both", CLI::ExitCodes::ExtrasError);
     }
-#endif
     options->gate.output_aside = options->json;
     exit_code = check(*options);
   });

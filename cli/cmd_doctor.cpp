@@ -51,7 +51,6 @@ int diagnosed(const Options& options) {
   return diagnosis.can_record() ? kExitOk : kExitCannotRecord;
 }
 
-#ifdef DCMT_HAVE_RUN
 int diagnosed_process(const Options& options) {
   const ProcessDiagnosis diagnosis = diagnose_process(options.pid);
   if (options.json) {
@@ -63,7 +62,6 @@ int diagnosed_process(const Options& options) {
   }
   return diagnosis.can_attach() ? kExitOk : kExitCannotRecord;
 }
-#endif
 
 int said(const Expected<std::string>& line) {
   if (!line.ok()) return print_error(line.error());
@@ -74,9 +72,7 @@ int said(const Expected<std::string>& line) {
 int doctor(const Options& options) {
   if (options.prepare) return said(prepare_provider(options.python));
   if (options.clean) return said(clean_cache());
-#ifdef DCMT_HAVE_RUN
   if (options.pid != 0) return diagnosed_process(options);
-#endif
   return diagnosed(options);
 }
 
@@ -86,12 +82,10 @@ void add_doctor_command(CLI::App& app, int& exit_code) {
   CLI::App* command = app.add_subcommand("doctor", "What works on this machine, and why not");
   auto options = std::make_shared<Options>();
   options->python = default_python();
-#ifdef DCMT_HAVE_RUN
   CLI::Option* pid =
       command->add_option("pid", options->pid, "Instead of the machine: can this process be attached to?")
           ->check(CLI::PositiveNumber)
           ->type_name("PID");
-#endif
   command->add_option("--python", options->python, "The Python of your job; else $DCMT_PYTHON, else python3");
   CLI::Option* prepare =
       command->add_flag("--prepare", options->prepare,
@@ -100,9 +94,7 @@ void add_doctor_command(CLI::App& app, int& exit_code) {
       command->add_flag("--clean", options->clean, "Remove all that --prepare built")->excludes(prepare);
   CLI::Option* json = command->add_flag("--json", options->json, "Machine-readable output (docs/json.md)");
   json->excludes(prepare)->excludes(clean);
-#ifdef DCMT_HAVE_RUN
   pid->excludes(prepare)->excludes(clean);
-#endif
   command->footer(
       "Exits with 4 where recording does not work, the process cannot be attached to, or a provider cannot be "
       "built.\n\n"

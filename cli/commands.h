@@ -23,7 +23,6 @@ void add_doctor_command(CLI::App& app, int& exit_code);
 void add_view_command(CLI::App& app, int& exit_code);
 void add_trim_command(CLI::App& app, int& exit_code);
 
-#ifdef DCMT_HAVE_RUN
 void add_snapshot_command(CLI::App& app, int& exit_code);
 void add_lint_command(CLI::App& app, int& exit_code);
 void add_reproduce_command(CLI::App& app, int& exit_code);
@@ -35,7 +34,6 @@ void add_status_command(CLI::App& app, int& exit_code);
 void add_run_command(CLI::App& app, int& exit_code);
 /// The first "--" of the command line and all words after it. They belong to another program; no parser may read them.
 std::vector<std::string>& words_from_dashes();
-#endif
 
 /// Adds every command to `app`, in the order of its help.
 void add_all_commands(CLI::App& app, int& exit_code);

@@ -26,9 +26,7 @@ struct ProcessDiagnosis {
   }
 };
 
-#ifdef DCMT_HAVE_RUN
 /// Inspects the process from outside. Only whether it is recorded is asked of the process itself.
 [[nodiscard]] ProcessDiagnosis diagnose_process(pid_t pid);
-#endif
 
 }  // namespace dcmt::cli

@@ -165,7 +165,6 @@ int Gate::record_into(std::vector<Recording>& recordings) {
     add(recordings, std::move(*read));
     return kExitOk;
   }
-#ifdef DCMT_HAVE_RUN
   for (const bool last : {false, true}) {
     const GateCommand command{command_, options_.operator_tables, options_.output_aside};
     Expected<Recorded> recorded = record(command, folder_of(recordings.size() + 1));
@@ -187,9 +186,6 @@ int Gate::record_into(std::vector<Recording>& recordings) {
     break;
   }
   return kExitOk;
-#else
-  return print_error({ErrorCode::kCannotRecord, "this build does not record: name traces."});
-#endif
 }
 
 int Gate::record_all(std::vector<Recording>& recordings) {
@@ -225,12 +221,10 @@ void Gate::keep_artifacts(Baseline& baseline, const std::vector<Recording>& reco
 }
 
 void Gate::drop_traces() const {
-#ifdef DCMT_HAVE_RUN
   if (command_.empty()) return;
   for (int i = 1; i <= 3 * options_.recordings; ++i) drop_recording(folder_of(static_cast<std::size_t>(i)));
   std::error_code ignored;
   fs::remove(artifacts(), ignored);  // succeeds only if the folder is empty
-#endif
 }
 
 }  // namespace dcmt::cli

@@ -1,22 +1,19 @@
 #include "cli/gate_source.h"
 
-#include <utility>
-
-#include "analyzer/compare/memory_facts.h"
-#include "cli/inputs.h"
-#ifdef DCMT_HAVE_RUN
 #include <fcntl.h>
 #include <unistd.h>
 
 #include <filesystem>
 #include <iostream>
 #include <system_error>
+#include <utility>
 
+#include "analyzer/compare/memory_facts.h"
+#include "cli/inputs.h"
 #include "cli/installation.h"
 #include "collector/recorder/job/run.h"
 #include "collector/recorder/job/run_folder.h"
 #include "trace/base/printable.h"
-#endif
 
 namespace dcmt::cli {
 
@@ -30,7 +27,6 @@ Expected<gate::Recording> read_recording(const std::vector<std::string>& paths) 
   return gate::recording_of(std::move(ranks));
 }
 
-#ifdef DCMT_HAVE_RUN
 namespace {
 
 namespace fs = std::filesystem;
@@ -97,6 +93,5 @@ void drop_recording(const std::string& folder) {
   }
   fs::remove(folder, ignored);
 }
-#endif
 
 }  // namespace dcmt::cli

@@ -12,7 +12,6 @@ namespace dcmt::cli {
 /// The recording in the traces of one run. Fails with kBadInput if one cannot be read.
 Expected<gate::Recording> read_recording(const std::vector<std::string>& paths);
 
-#ifdef DCMT_HAVE_RUN
 /// How to record a command.
 struct GateCommand {
   std::vector<std::string> words;
@@ -32,6 +31,5 @@ Expected<Recorded> record(const GateCommand& command, const std::string& folder)
 
 /// Removes what record() wrote to `folder`, and the folder if it is empty then.
 void drop_recording(const std::string& folder);
-#endif
 
 }  // namespace dcmt::cli

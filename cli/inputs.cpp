@@ -10,10 +10,8 @@
 #include "cli/default_folder.h"
 #include "cli/long_work.h"
 #include "cli/text.h"
-#ifdef DCMT_HAVE_RUN
 #include "collector/recorder/job/interrupted_run.h"
 #include "collector/recorder/job/run_folder.h"
-#endif
 #include "convert/snapshot/snapshot_trace.h"
 #include "trace/base/printable.h"
 #include "trace/sql/meta_keys.h"
@@ -48,7 +46,6 @@ Expected<OpenedTrace> open(const std::string& path) {
   return OpenedTrace{printable(path), rank, std::move(database), {}};
 }
 
-#ifdef DCMT_HAVE_RUN
 /// The final notes of the runs into the folder. They say why it has no trace.
 std::string notes_of_runs(const std::string& folder) {
   std::string text;
@@ -64,10 +61,8 @@ Status check_readable(const std::string& trace) {
   DCMT_ASSIGN_OR_RETURN(Database database, open_trace(trace));
   return analyzer::TraceData::load(database).status();
 }
-#endif
 
 Expected<std::vector<std::string>> traces_in(const std::string& folder) {
-#ifdef DCMT_HAVE_RUN
   const Expected<std::vector<std::string>> notes = recorder::finish_interrupted_run(folder, check_readable);
   if (!notes.ok()) {
     if (notes.error().code != ErrorCode::kCannotRecord) return notes.error();
@@ -75,21 +70,16 @@ Expected<std::vector<std::string>> traces_in(const std::string& folder) {
   } else {
     for (const std::string& note : *notes) print_note(note);
   }
-#endif
   Expected<std::vector<std::string>> files = trace_files_in(folder);
-#ifdef DCMT_HAVE_RUN
   const std::vector<std::string> elsewhere = recorder::local_traces(folder).notes;
   if (files.ok() && files->empty() && !elsewhere.empty()) {
     return Error{ErrorCode::kBadInput, folder + ": no trace (*.dcmt) in this folder yet. " + joined(elsewhere, "; ")};
   }
   for (const std::string& note : elsewhere) print_note(folder + ": " + note);
-#endif
   if (files.ok() && files->empty()) {
-#ifdef DCMT_HAVE_RUN
     if (const std::string said = notes_of_runs(folder); !said.empty()) {
       return Error{ErrorCode::kBadInput, folder + ": no trace (*.dcmt) in this folder. Its run said: " + said};
     }
-#endif
     return Error{ErrorCode::kBadInput, folder + ": no trace (*.dcmt) in this folder. Record one: dc-memtrace run -o " +
                                            folder + " -- <command>"};
   }
@@ -106,10 +96,8 @@ Expected<std::vector<std::string>> trace_files_in(const std::string& folder) {
   }
   if (error) return Error{ErrorCode::kBadInput, folder + ": cannot be read: " + error.message() + "."};
   std::sort(files.begin(), files.end());
-#ifdef DCMT_HAVE_RUN
   const std::vector<std::string> local = recorder::local_traces(folder).here;
   files.insert(files.end(), local.begin(), local.end());
-#endif
   return files;
 }
 

@@ -27,9 +27,7 @@ using dcmt::cli::command_named;
 using dcmt::cli::kExitOk;
 using dcmt::cli::kExitUsage;
 using dcmt::cli::print_error;
-#ifdef DCMT_HAVE_RUN
 using dcmt::cli::words_from_dashes;
-#endif
 
 /// If standard input, output or error is closed, the next opened file would get its number, and printed text would go
 /// there. The descriptor opened here instead can be neither read nor written. A started job has it closed as before.
@@ -94,14 +92,12 @@ int dispatch(int argc, char** argv) {
     const std::string suggestion = closest.empty() ? "" : " Did you mean " + std::string(closest) + "?";
     return usage_error("unknown command '" + std::string(word) + "'." + suggestion, "dc-memtrace");
   }
-#ifdef DCMT_HAVE_RUN
   // These words belong to the job. For the other commands, the parser's meaning of "--" is right.
   if (const std::string_view word = argv[1]; word == "run" || word == "check") {
     char** dashes = std::find(argv, argv + argc, std::string_view("--"));
     words_from_dashes().assign(dashes, argv + argc);
     argc = static_cast<int>(dashes - argv);
   }
-#endif
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& success) {
