@@ -79,9 +79,10 @@ class Locked {
   }
   ~Locked() {
     while (owned) {
+      const std::uint32_t listed_life = watched_.listed_life;  // the next owner may write it
       watched_.busy.store(0, std::memory_order_seq_cst);
       // The storage may have ended meanwhile, when the list was busy.
-      owned = watched_.life.load(std::memory_order_seq_cst) != watched_.listed_life && try_lock();
+      owned = watched_.life.load(std::memory_order_seq_cst) != listed_life && try_lock();
     }
   }
   Locked(const Locked&) = delete;

@@ -20,6 +20,9 @@ void* counted(std::size_t bytes) {
   throw std::bad_alloc();
 }
 
+/// Not inlined: GCC would see free() beside `new`, and warn that the two do not match.
+[[gnu::noinline]] void give_back(void* memory) noexcept { std::free(memory); }
+
 }  // namespace
 
 void* operator new(std::size_t bytes) { return counted(bytes); }
@@ -29,12 +32,12 @@ void* operator new(std::size_t bytes, const std::nothrow_t& /*tag*/) noexcept {
   return std::malloc(bytes > 0 ? bytes : 1);
 }
 void* operator new[](std::size_t bytes, const std::nothrow_t& tag) noexcept { return operator new(bytes, tag); }
-void operator delete(void* memory, const std::nothrow_t& /*tag*/) noexcept { std::free(memory); }
-void operator delete[](void* memory, const std::nothrow_t& /*tag*/) noexcept { std::free(memory); }
-void operator delete(void* memory) noexcept { std::free(memory); }
-void operator delete[](void* memory) noexcept { std::free(memory); }
-void operator delete(void* memory, std::size_t /*bytes*/) noexcept { std::free(memory); }
-void operator delete[](void* memory, std::size_t /*bytes*/) noexcept { std::free(memory); }
+void operator delete(void* memory, const std::nothrow_t& /*tag*/) noexcept { give_back(memory); }
+void operator delete[](void* memory, const std::nothrow_t& /*tag*/) noexcept { give_back(memory); }
+void operator delete(void* memory) noexcept { give_back(memory); }
+void operator delete[](void* memory) noexcept { give_back(memory); }
+void operator delete(void* memory, std::size_t /*bytes*/) noexcept { give_back(memory); }
+void operator delete[](void* memory, std::size_t /*bytes*/) noexcept { give_back(memory); }
 
 namespace dcmt::gui::scene {
 namespace {
