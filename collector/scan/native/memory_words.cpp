@@ -18,11 +18,11 @@ MemoryWords::MemoryWords(MemorySource& source, std::vector<Range> left_out) : so
     for (auto out = std::ranges::upper_bound(left_out, begin, {}, &Range::end);
          out != left_out.end() && out->begin < region.end; ++out) {
       // Whole pages only: other words on a page with data are read, too.
-      const Address from = (out->begin + kPageBytes - 1) & ~(kPageBytes - 1);
+      const Address from = std::max(begin, (out->begin + kPageBytes - 1) & ~(kPageBytes - 1));
       const Address to = out->end & ~(kPageBytes - 1);
-      if (from >= to || from < begin) continue;
+      if (from >= to) continue;
       if (begin < from) stretches_.emplace_back(&region, Range{begin, from});
-      begin = std::max(begin, to);
+      begin = to;
     }
     if (begin < region.end) stretches_.emplace_back(&region, Range{begin, region.end});
   }

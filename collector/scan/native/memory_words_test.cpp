@@ -37,18 +37,18 @@ class Mapping {
   std::byte* begin_ = nullptr;
 };
 
-/// The nonzero words of the mapping, by address.
+/// The nonzero words of the mapping, by address. All other memory is left out: a sanitizer maps terabytes.
 std::map<Address, Address> words_of(const Mapping& mapping) {
   Expected<ProcessMemory> memory = ProcessMemory::open(getpid());
   EXPECT_TRUE(memory.ok());
   std::map<Address, Address> words;
-  MemoryWords(*memory, {}).each_block([&](const Region&, Address at, std::span<const std::byte> bytes) {
+  MemoryWords of_mapping(*memory, {{0, mapping.address(0)}, {mapping.address(kPages), ~Address{0}}});
+  EXPECT_EQ(of_mapping.bytes(), kBytes);
+  of_mapping.each_block([&](const Region&, Address at, std::span<const std::byte> bytes) {
     for (std::size_t offset = 0; offset < bytes.size(); offset += sizeof(Address)) {
-      const Address place = at + offset;
-      if (place < mapping.address(0) || place >= mapping.address(kPages)) continue;
       Address word = 0;
       std::memcpy(&word, bytes.data() + offset, sizeof(word));
-      if (word != 0) words.emplace(place, word);
+      if (word != 0) words.emplace(at + offset, word);
     }
   });
   return words;
