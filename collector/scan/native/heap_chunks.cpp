@@ -84,7 +84,7 @@ class Chain {
 }  // namespace
 
 void HeapChunks::begin(const Region& region, Address at, std::span<const std::byte> bytes) {
-  finish();
+  end_chain(region.begin);
   region_ = &region;
   if (at != region.begin) return;  // the begin of the mapping could not be read
   const Chain chain(bytes.data(), bytes.size(), region.begin);
@@ -107,10 +107,15 @@ void HeapChunks::add_block(const Region& region, Address at, std::span<const std
   }
 }
 
-void HeapChunks::finish() {
-  // The last chunk before the end of a heap is what malloc has left there: no flag says so.
-  if (next_ != 0 && next_ == region_->end && !are_mapped_) begins_.back() |= kFree;
-  if (next_ != 0) begins_.push_back(std::min(next_, region_->end) | kEnd);
+void HeapChunks::finish() { end_chain(0); }
+
+/// Ends the chain of the region. `following`: the begin of the next region; 0: none follows.
+void HeapChunks::end_chain(Address following) {
+  if (next_ == 0) return;
+  // The last chunk before the end of a heap is what malloc has left there: no flag says so. A heap that the kernel has
+  // divided goes on in the region that follows.
+  if (!are_mapped_ && next_ == region_->end && next_ != following) begins_.back() |= kFree;
+  begins_.push_back(std::min(next_, region_->end) | kEnd);
   next_ = 0;
 }
 

@@ -27,6 +27,7 @@ class HeapChunks {
 
  private:
   void begin(const Region& region, Address at, std::span<const std::byte> bytes);
+  void end_chain(Address following);
 
   const Region* region_ = nullptr;
   bool are_mapped_ = false;      ///< each chunk of the mapping has its own pages

@@ -149,5 +149,30 @@ TEST(HeapChunksOfGarbage, EndWhereASizeMakesNoSense) {
   EXPECT_FALSE(chunks.containing(kBegin + kPieces * kPiece + 16));
 }
 
+/// A heap of 64 chunks of 64 bytes, which ends where its region ends.
+TEST(HeapChunksOfTwoRegions, TheLastChunkIsFreeUnlessTheNextRegionFollows) {
+  constexpr Address kBegin = 0x10000, kPiece = 64;
+  std::vector<std::byte> bytes(kPageBytes);
+  for (Address at = 0; at < kPageBytes; at += kPiece) {
+    const Address size = kPiece | 1;
+    std::memcpy(bytes.data() + at + 8, &size, sizeof size);
+  }
+  Region heap;
+  heap.begin = kBegin;
+  heap.end = heap.begin + bytes.size();
+  for (const Address gap : {Address{0}, kPageBytes}) {
+    Region next;
+    next.begin = heap.end + gap;
+    next.end = next.begin + bytes.size();
+    HeapChunks chunks;
+    chunks.add_block(heap, heap.begin, bytes);
+    chunks.add_block(next, next.begin, bytes);
+    chunks.finish();
+    EXPECT_EQ(chunks.containing(heap.end - kPiece + 16).has_value(), gap == 0);
+    EXPECT_FALSE(chunks.containing(next.end - kPiece + 16));
+    EXPECT_TRUE(chunks.containing(next.end - 2 * kPiece + 16));
+  }
+}
+
 }  // namespace
 }  // namespace dcmt::scan
