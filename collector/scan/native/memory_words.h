@@ -13,8 +13,8 @@ namespace dcmt::scan {
 /// Not thread-safe.
 class MemoryWords {
  public:
-  /// `left_out`: ranges without objects, such as the data of tensors, in any order. One may
-  /// cover several regions.
+  /// `left_out`: ranges without objects, such as the data of tensors, in any order. One may cover several
+  /// regions.
   MemoryWords(MemorySource& source, std::vector<Range> left_out);
 
   /// The number of bytes that each_block() reads.
