@@ -110,7 +110,7 @@ class Counted:
         self.wait_until(lambda counters: any(made for made, *_ in counters))
 
     def job(self) -> int:
-        """The child of the tool that runs another program. The other children help the tool (ADR 0022, 0023)."""
+        """The child of the tool that runs another program. The other children help the tool (docs/decisions/spool.md, start.md)."""
         tool = os.readlink(f"/proc/{self.run.pid}/exe")
         (pid,) = [child for child, program in proc.children(self.run.pid).items() if program != tool]
         return pid

@@ -19,7 +19,7 @@ constexpr double kMostGone = 0.25;
 constexpr double kStillAdds = 0.4;
 
 /// The round from which on storages of a size are in the trace. That is the first one, except for small storages, which
-/// are tracked only after they have become many (docs/adr/0034).
+/// are tracked only after they have become many (docs/decisions/detail.md).
 class FollowedSince {
  public:
   FollowedSince(const TraceData& data, const Rounds& rounds) {

@@ -1,5 +1,5 @@
 // Sizes below kFollowedBytes that the recorder asks to track, because the program keeps more and more blocks of them
-// (docs/adr/0034).
+// (docs/decisions/detail.md).
 #include <algorithm>
 #include <atomic>
 #include <bit>

@@ -4,7 +4,7 @@
 namespace dcmt::torch_provider {
 
 /// Loads the table and listens for registrations of operators. Acquires the dispatcher's lock. Before the gate opens,
-/// calls of operators with symbolic integers may be running, so these are not wrapped (docs/adr/0021).
+/// calls of operators with symbolic integers may be running, so these are not wrapped (docs/decisions/hooks.md).
 void start_wrapping();
 /// Stops listening, and restores the kernels.
 void stop_wrapping();

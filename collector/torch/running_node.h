@@ -9,7 +9,7 @@ namespace dcmt::torch_provider {
 bool prepare_running_node() noexcept;
 
 /// String id of the name of the node that runs on the calling thread; 0: none runs, or nodes are observed anyway. A
-/// callback for each node would cost a third of the total cost of `lifetimes` (docs/adr/0017).
+/// callback for each node would cost a third of the total cost of `lifetimes` (docs/decisions/detail.md).
 std::uint64_t running_node() noexcept;
 
 }  // namespace dcmt::torch_provider

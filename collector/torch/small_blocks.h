@@ -1,5 +1,5 @@
 // With detail `lifetimes`, blocks below kFollowedBytes count only for the curve and have no records of their own. Their
-// sum for each device is counted here, and recorded before it is needed (docs/adr/0018).
+// sum for each device is counted here, and recorded before it is needed (docs/decisions/detail.md).
 #pragma once
 
 #include <cstdint>

@@ -78,7 +78,7 @@ def test_a_kernel_of_a_compiled_graph_is_found(tmp_path):
 
 
 def test_an_address_that_an_operator_of_torch_was_not_given_is_left_over(tmp_path):
-    """Its kernels have room for more than they use, and there is what was on the stack before (docs/adr/0012)."""
+    """Its kernels have room for more than they use, and there is what was on the stack before (docs/decisions/gpu.md)."""
     _, releases = run(tmp_path / "aten", "--inside", "aten")
     assert [readers(release) for release in releases] == [[]] * STEPS
     assert {release["verdict"] for release in releases} == {"late"}

@@ -1,5 +1,5 @@
 // Finds sizes of small blocks of which the program keeps more and more. These blocks are not tracked one by one, but
-// the bytes of all blocks of a size can be read at any time (docs/adr/0034).
+// the bytes of all blocks of a size can be read at any time (docs/decisions/detail.md).
 //
 // It only decides which sizes are worth tracking. Verdicts are the analyzer's.
 #pragma once

@@ -1,5 +1,5 @@
 // A private folder on a local disk. Traces are written there and moved when they are finished, where the output folder
-// is on a network file system, or the user wants it (docs/adr/0072).
+// is on a network file system, or the user wants it (docs/decisions/trace.md).
 #pragma once
 
 #include <string>

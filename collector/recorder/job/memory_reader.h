@@ -18,7 +18,7 @@ namespace dcmt::recorder {
 enum class Also {
   kNothing,
   kLiving,  ///< every live storage
-  kCpp,     ///< holders in C++ (docs/adr/0045)
+  kCpp,     ///< holders in C++ (docs/decisions/cpp-holders.md)
 };
 
 /// Only one thread may use it. The destructor waits for a running reading, at most a few seconds.
