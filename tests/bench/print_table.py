@@ -198,7 +198,7 @@ def print_markdown(rows: list[tuple], lines: list[str]) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", type=pathlib.Path)
-    parser.add_argument("--markdown", action="store_true", help="as docs/benchmarks.md keeps it")
+    parser.add_argument("--markdown", action="store_true", help="as a file of docs/benchmarks keeps it")
     arguments = parser.parse_args()
     folder = arguments.folder
 
