@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import functools
+import itertools
+import json
 import pathlib
 import re
 import shlex
@@ -20,7 +22,8 @@ PAGES = sorted(
 FOR_USERS = [page for page in PAGES if page.parent in (ROOT, ROOT / "docs", ROOT / "docs" / "samples")]
 # Pages whose paragraphs keep to the width of the code.
 NARROW = [ROOT / "README.md", *(ROOT / "docs" / f"{name}.md" for name in (
-    "README", "tutorial", "howto", "glossary", "architecture", "attach", "operators", "pytest", "verdicts"))]
+    "README", "tutorial", "howto", "glossary", "architecture", "attach", "operators", "pytest", "verdicts", "benchmarks")),
+    ROOT / "CONTRIBUTING.md", ROOT / "SECURITY.md", ROOT / "CHANGELOG.md", *(ROOT / "docs" / "decisions").glob("*.md")]
 WIDTH = 120
 
 LINK = re.compile(r"\]\(([^()\s]+)\)")
@@ -128,3 +131,23 @@ def test_lines_fit(page):
         if len(line) > WIDTH and not in_code and not line.startswith("|")
     ]
     assert not long
+
+
+def names_in_table(page: pathlib.Path, heading: str, column: int) -> set[str]:
+    """The words in backticks in one column of the table whose first line begins with `heading`."""
+    lines = page.read_text().splitlines()
+    begin = next(number for number, line in enumerate(lines) if line.startswith(heading)) + 2
+    rows = itertools.takewhile(lambda line: line.startswith("|"), lines[begin:])
+    return {name for row in rows for name in re.findall(r"`([^`]+)`", row.split("|")[column])}
+
+
+def test_contributing_has_each_preset():
+    presets = json.loads((ROOT / "CMakePresets.json").read_text())["configurePresets"]
+    shown = {preset["name"] for preset in presets if not preset.get("hidden")}
+    assert names_in_table(ROOT / "CONTRIBUTING.md", "| preset |", 1) == shown
+
+
+def test_contributing_has_each_package_that_is_installed():
+    script = (ROOT / "scripts" / "lib" / "setup.sh").read_text()
+    packages = set(re.search(r"^dcmt_packages=\((.*?)\)", script, re.DOTALL | re.MULTILINE)[1].split())
+    assert names_in_table(ROOT / "CONTRIBUTING.md", "| library or program |", 3) == packages

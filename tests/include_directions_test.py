@@ -187,6 +187,25 @@ def test_every_include_goes_in_an_allowed_direction():
     assert violations_under(ROOT) == []
 
 
+def table_of_folders() -> list[str]:
+    """The rows of CONTRIBUTING's table, from the rules above."""
+    rows = []
+    for folder, allowed in ALLOWED.items():
+        without = ["torch"] * any(below(folder, other) for other in WITHOUT_TORCH)
+        without += ["Qt"] * any(below(folder, other) for other in WITHOUT_QT)
+        without += ["a window"] * (folder == "gui/models")
+        others = ", ".join(f"`{other}`" for other in allowed if other != folder) or "nothing of ours"
+        rows.append(f"| `{folder}` | {others} | {', '.join(without)} |")
+    return rows
+
+
+def test_contributing_has_these_directions():
+    lines = (ROOT / "CONTRIBUTING.md").read_text().splitlines()
+    begin = lines.index("| folder | may include | builds without |") + 2
+    assert lines[begin:begin + len(ALLOWED)] == table_of_folders()
+    assert lines[begin + len(ALLOWED)] == ""
+
+
 def test_a_planted_violation_is_found(tmp_path):
     planted = {
         "trace/base/up.h": '#include "analyzer/rules/finding.h"\n',
