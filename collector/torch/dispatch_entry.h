@@ -1,6 +1,6 @@
-// Replaces an operator's kernel in torch's dispatcher, word by word, while other threads call it (docs/decisions/hooks.md).
-// Includes torch's headers, and is compiled without access control: the words are private, and their places are those
-// of the torch in use.
+// Replaces an operator's kernel in torch's dispatcher, word by word, while other threads call it
+// (docs/decisions/hooks.md). Includes torch's headers, and is compiled without access control: the words are private,
+// and their places are those of the torch in use.
 #pragma once
 
 #include <ATen/core/boxing/BoxedKernel.h>

@@ -1,9 +1,9 @@
 // Every hook that records does the same: gate, guard, stack, sequence, store. A death is stamped before the real call,
 // a birth after it.
 //
-// docs/decisions/hooks.md: every TensorImpl constructor but one delegates to the four-argument constructor through libc10's own
-// import slot, and every destructor runs through an import slot of D1 or D2. So each birth and each death is observed
-// once.
+// docs/decisions/hooks.md: every TensorImpl constructor but one delegates to the four-argument constructor through
+// libc10's own import slot, and every destructor runs through an import slot of D1 or D2. So each birth and each death
+// is observed once.
 #include "collector/torch/lifetime_hooks.h"
 
 #include <stdio.h>

@@ -24,8 +24,8 @@ namespace dcmt::torch_provider {
 namespace {
 
 // Torch uses a slower path through every operator while a callback is on, and it boxes the inputs while a callback
-// needs them (docs/decisions/detail.md). So the callback of operators is on only while all operators are needed, and the callback
-// of their inputs only while a released storage is alive.
+// needs them (docs/decisions/detail.md). So the callback of operators is on only while all operators are needed, and
+// the callback of their inputs only while a released storage is alive.
 std::atomic<at::CallbackHandle> g_operators_handle{at::INVALID_CALLBACK_HANDLE};
 std::atomic<at::CallbackHandle> g_reads_handle{at::INVALID_CALLBACK_HANDLE};
 at::CallbackHandle g_scopes_handle = at::INVALID_CALLBACK_HANDLE;  ///< for user scopes, if a callback observes them
@@ -188,7 +188,8 @@ void on_make_scope(void* function, at::RecordScope scope) {
 }
 
 // Autograd's engine sets a thread's state at every node's begin and end, and torch then rebuilds the thread's list of
-// callbacks from all existing ones. Below `operators` there are none before the first gather (docs/decisions/detail.md).
+// callbacks from all existing ones. Below `operators` there are none before the first gather
+// (docs/decisions/detail.md).
 at::RecordFunctionCallback observe_operators() {
   at::RecordFunctionCallback callback(&on_begin, &on_end);
   if (!agent::every_operator()) {

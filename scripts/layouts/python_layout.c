@@ -5,15 +5,15 @@
 #include <stddef.h>
 #include <stdio.h>
 
+#include <frameobject.h>
 #include "internal/pycore_dict.h"
 #include "internal/pycore_frame.h"
 #include "internal/pycore_gc.h"
 #include "internal/pycore_interp.h"
 #include "internal/pycore_moduleobject.h"
 #include "internal/pycore_runtime.h"
-#include <frameobject.h>
 
-static void print(const char *name, long value) { printf("%s %ld\n", name, value); }
+static void print(const char* name, long value) { printf("%s %ld\n", name, value); }
 #define OFFSET(name, type, member) print(#name, (long)offsetof(type, member));
 
 int main(void) {

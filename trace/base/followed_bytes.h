@@ -10,8 +10,8 @@ namespace dcmt {
 /// size count only in the curve.
 inline constexpr std::int64_t kFollowedBytes = 64 * 1024;
 
-/// Sizes below it are tracked, too, once the program keeps more and more blocks of them (docs/decisions/detail.md). Sizes form
-/// classes of this width in bytes; the largest size of class 0 equals it.
+/// Sizes below it are tracked, too, once the program keeps more and more blocks of them (docs/decisions/detail.md).
+/// Sizes form classes of this width in bytes; the largest size of class 0 equals it.
 inline constexpr std::int64_t kSizeClassBytes = 64;
 inline constexpr std::size_t kSizeClasses = kFollowedBytes / kSizeClassBytes;
 

@@ -1,6 +1,6 @@
-// How agent and recorder share information on blocks below kFollowedBytes (docs/decisions/detail.md). The agent publishes the
-// address of its size tables, for a recorder that reads the memory of the process. The recorder asks the agent to track
-// more sizes. Freestanding: included by the agent.
+// How agent and recorder share information on blocks below kFollowedBytes (docs/decisions/detail.md). The agent
+// publishes the address of its size tables, for a recorder that reads the memory of the process. The recorder asks the
+// agent to track more sizes. Freestanding: included by the agent.
 #pragma once
 
 #include <atomic>

@@ -23,8 +23,9 @@ class CensusFixture : public AssemblerFixture {
 
   /// Publishes one of the code objects of the bytecode tests.
   /// @param before_last  called between the two pieces of the body's last part
-  static void body(TestStream& s, std::uint64_t code, const std::string& function,
-                   const std::function<void()>& before_last = [] {}) {
+  static void body(
+      TestStream& s, std::uint64_t code, const std::string& function,
+      const std::function<void()>& before_last = [] {}) {
     std::ifstream file(std::string(DCMT_SOURCE_DIR) + "/collector/recorder/testdata/bytecode_3.11.json");
     for (const auto& fixture : nlohmann::json::parse(file)) {
       if (fixture["name"] != function) continue;

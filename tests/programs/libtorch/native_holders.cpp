@@ -109,7 +109,10 @@ extern "C" __attribute__((visibility("default"))) void plant_native_holders(cons
   g_tasks.clear();
   while (g_queue.size() > 1) g_queue.pop_front();
   g_queue.front() = at::ones({10});
-  std::thread([](at::Tensor tensor) {
-    while (tensor.defined()) pause();
-  }, std::move(running)).detach();
+  std::thread(
+      [](at::Tensor tensor) {
+        while (tensor.defined()) pause();
+      },
+      std::move(running))
+      .detach();
 }
