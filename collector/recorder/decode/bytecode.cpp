@@ -128,7 +128,7 @@ Index Graph::at(std::int64_t offset) const {
 
 Status Graph::decode(const CodeBody& body) {
   const OpcodeTable* const table = opcode_table(body.python);
-  if (table == nullptr) return malformed("not of Python 3.11 to 3.13");
+  if (table == nullptr) return malformed("not of Python 3.11 to 3.15");
   const std::size_t units = body.instructions.size() / 2;
   if (units == 0 || body.instructions.size() % 2 != 0) return malformed("no whole number of instructions");
   if (units > std::numeric_limits<std::int32_t>::max()) return malformed("too long");

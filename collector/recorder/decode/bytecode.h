@@ -1,4 +1,4 @@
-// Reaching definitions over bytecode of CPython 3.11 to 3.13: the line that assigned a local's value, and whether the
+// Reaching definitions over bytecode of CPython 3.11 to 3.15: the line that assigned a local's value, and whether the
 // local is deleted before the function returns. Pure functions over bytes from the spool, none of which is trusted.
 #pragma once
 

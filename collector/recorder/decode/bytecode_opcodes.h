@@ -13,8 +13,8 @@ enum class OpcodeRole : std::uint8_t {
   kCache,          ///< an inline cache where an instruction should be
   kExtendedArg,    ///< upper bits of the next argument
   kStoreFast,      ///< local[arg] = value
-  kStoreTwoFast,   ///< local[arg >> 4] = value, local[arg & 15] = the next value (3.13)
-  kStoreLoadFast,  ///< local[arg >> 4] = value; loads local[arg & 15] (3.13)
+  kStoreTwoFast,   ///< local[arg >> 4] = value, local[arg & 15] = the next value (since 3.13)
+  kStoreLoadFast,  ///< local[arg >> 4] = value; loads local[arg & 15] (since 3.13)
   kDeleteFast,     ///< del local[arg]
   kStoreDeref,     ///< cell local[arg] = value
   kDeleteDeref,    ///< del cell local[arg]

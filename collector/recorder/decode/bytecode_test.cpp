@@ -133,7 +133,7 @@ TEST_P(Fixtures, ChangedBytesGiveAnAnswerOrAnError) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Versions, Fixtures, testing::Values("3.11", "3.12", "3.13"),
+INSTANTIATE_TEST_SUITE_P(Versions, Fixtures, testing::Values("3.11", "3.12", "3.13", "3.14", "3.15"),
                          [](const auto& version) { return "Python" + std::string(version.param).replace(1, 1, ""); });
 
 TEST(VariableFlow, RefusesWhatIsNoCode) {
