@@ -2,8 +2,6 @@
 
 #include <string>
 
-#include "trace/sql/trace_file.h"
-
 namespace dcmt {
 
 Status apply_migrations(Database& database, std::span<const Migration> migrations) {

@@ -1,6 +1,7 @@
 // Upgrades a trace from one schema version to the next: an ordered list of SQL texts, one per version.
 #pragma once
 
+#include <cstdint>
 #include <span>
 #include <string_view>
 
@@ -8,6 +9,9 @@
 #include "trace/sql/database.h"
 
 namespace dcmt {
+
+/// 'DCMT', at offset 68 of the file, where file(1) finds it.
+inline constexpr std::int32_t kApplicationId = 0x44434D54;
 
 struct Migration {
   int version;           ///< the file's user_version after this migration

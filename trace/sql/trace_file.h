@@ -9,8 +9,6 @@
 
 namespace dcmt {
 
-/// 'DCMT', at offset 68 of the file, where file(1) finds it.
-inline constexpr std::int32_t kApplicationId = 0x44434D54;
 /// The newest schema that this build writes; it reads versions 1 to this.
 inline constexpr int kSchemaVersion = 11;
 
