@@ -10,6 +10,7 @@
 #include "analyzer/model/curve_view.h"
 #include "analyzer/model/report.h"
 #include "analyzer/ranks/ranks_of_run.h"
+#include "analyzer/replay/replay_planner.h"
 #include "analyzer/testing/test_trace.h"
 #include "cli/curve_text.h"
 #include "cli/inputs.h"

@@ -21,6 +21,7 @@
 #include "analyzer/model/snapshot.h"
 #include "analyzer/model/views.h"
 #include "analyzer/ranks/rank_comparison.h"
+#include "analyzer/replay/replay_planner.h"
 #include "analyzer/replay/replay_views.h"
 #include "analyzer/testing/outside_samples.h"
 #include "analyzer/testing/test_trace.h"

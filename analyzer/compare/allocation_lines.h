@@ -1,13 +1,25 @@
 // Sums of blocks by the lines of the program that allocated them.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
-#include "analyzer/compare/memory_facts.h"
+#include "analyzer/load/trace_data.h"
 #include "analyzer/storages/holder_names.h"
 
 namespace dcmt::analyzer {
+
+/// What one line of the program had allocated at a peak.
+struct AllocationLine {
+  std::string function;  ///< "train.py step": unchanged if lines move; "generated code call"
+  std::string file;      ///< as in the trace; empty: no Python frame
+  std::int64_t line = 0;
+  std::string caller;  ///< the user's frame that called it, "train.py:30 main"; empty: none
+  std::string holder;  ///< the holder of most of the bytes: "main: kept"; empty: not read
+  std::int64_t blocks = 0;
+  Bytes bytes;
+};
 
 /// The blocks of one trace. The trace's data must outlive this object.
 class AllocationLines {

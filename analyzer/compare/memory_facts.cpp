@@ -5,7 +5,6 @@
 #include <string_view>
 #include <utility>
 
-#include "analyzer/compare/allocation_lines.h"
 #include "analyzer/storages/live_set.h"
 #include "analyzer/storages/origins.h"
 #include "analyzer/storages/without_numbers.h"

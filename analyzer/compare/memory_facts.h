@@ -10,22 +10,12 @@
 #include <utility>
 #include <vector>
 
+#include "analyzer/compare/allocation_lines.h"
 #include "analyzer/compare/graph_difference.h"
 #include "analyzer/compare/lifetimes.h"
 #include "analyzer/model/analysis.h"
 
 namespace dcmt::analyzer {
-
-/// What one line of the program had allocated at a peak.
-struct AllocationLine {
-  std::string function;  ///< "train.py step": unchanged if lines move; "generated code call"
-  std::string file;      ///< as in the trace; empty: no Python frame
-  std::int64_t line = 0;
-  std::string caller;  ///< the user's frame that called it, "train.py:30 main"; empty: none
-  std::string holder;  ///< the holder of most of the bytes: "main: kept"; empty: not read
-  std::int64_t blocks = 0;
-  Bytes bytes;
-};
 
 /// The peak of one part of the run.
 struct PeakFact {

@@ -2,7 +2,7 @@
 
 #include <type_traits>
 
-#include "analyzer/load/trace_data.h"
+#include "analyzer/load/trace_rows.h"
 
 namespace dcmt::analyzer {
 namespace {

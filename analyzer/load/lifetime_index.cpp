@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "analyzer/load/trace_data.h"
+#include "analyzer/load/trace_rows.h"
 
 namespace dcmt::analyzer {
 namespace {

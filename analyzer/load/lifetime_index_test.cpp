@@ -4,7 +4,7 @@
 
 #include <random>
 
-#include "analyzer/load/trace_data.h"
+#include "analyzer/load/trace_rows.h"
 
 namespace dcmt::analyzer {
 namespace {

@@ -1,5 +1,6 @@
 // Facts from allocators of devices: peaks, waits for streams, requests that they could not satisfy.
 #include "analyzer/load/row_cursor.h"
+#include "analyzer/load/trace_data.h"
 
 namespace dcmt::analyzer {
 

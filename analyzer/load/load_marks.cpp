@@ -2,6 +2,7 @@
 #include <string>
 
 #include "analyzer/load/row_cursor.h"
+#include "analyzer/load/trace_data.h"
 
 namespace dcmt::analyzer {
 namespace {

@@ -6,7 +6,7 @@
 #include <ranges>
 #include <tuple>
 
-#include "analyzer/load/trace_data.h"
+#include "analyzer/load/trace_rows.h"
 
 namespace dcmt::analyzer {
 namespace {
@@ -20,25 +20,18 @@ auto of(const Rows& rows, StorageId storage, StorageOf storage_of) {
   return std::span(found.begin(), found.end());
 }
 
-std::vector<const Block*> in_order(const TraceData& data, StorageId storage) {
-  const auto range = data.blocks_by_storage.of(storage);
-  std::vector<const Block*> blocks(range.begin(), range.end());
-  std::ranges::stable_sort(blocks, {}, [](const Block* block) { return block->span.from_seq; });
-  return blocks;
-}
-
 /// Storages that were resized or had several blocks.
-std::vector<StorageId> changed_storages(const TraceData& data) {
+std::vector<StorageId> changed_storages(const RowIndex<StorageId, Block>& blocks, std::span<const Resize> resizes) {
   std::vector<StorageId> changed;
   const auto add = [&](StorageId storage) {
     if (changed.empty() || changed.back() != storage) changed.push_back(storage);
   };
   StorageId last;
-  for (const auto& [storage, block] : data.blocks_by_storage) {
+  for (const auto& [storage, block] : blocks) {
     if (storage == last) add(storage);
     last = storage;
   }
-  for (const Resize& resize : data.resizes) add(resize.storage);
+  for (const Resize& resize : resizes) add(resize.storage);
   std::ranges::sort(changed);
   const auto repeated = std::ranges::unique(changed);
   changed.erase(repeated.begin(), repeated.end());
@@ -47,31 +40,36 @@ std::vector<StorageId> changed_storages(const TraceData& data) {
 
 }  // namespace
 
-void StorageChanges::build(const TraceData& data) {
-  for (const auto& [storage, mark] : data.marks_by_storage) {
+void StorageChanges::build(const RowIndex<StorageId, Block>& blocks, const RowIndex<StorageId, Mark>& marks,
+                           std::span<const Resize> resizes) {
+  resizes_ = resizes;
+  for (const auto& [storage, mark] : marks) {
     if (mark->gives_storage()) given_.push_back({storage, mark->span.from_seq});
   }
   std::ranges::sort(given_, {}, [](const Gift& gift) { return std::tie(gift.storage, gift.seq); });
-  for (const StorageId storage : changed_storages(data)) add(data, storage);
+  for (const StorageId storage : changed_storages(blocks, resizes)) {
+    const auto own = blocks.of(storage);
+    add(storage, {own.begin(), own.end()});
+  }
 }
 
-void StorageChanges::add(const TraceData& data, StorageId storage) {
-  const std::vector<const Block*> begun = in_order(data, storage);
+void StorageChanges::add(StorageId storage, std::vector<const Block*> blocks) {
+  std::ranges::stable_sort(blocks, {}, [](const Block* block) { return block->span.from_seq; });
   const auto first_block = static_cast<std::ptrdiff_t>(blocks_.size());
   Sequence all_ended;
-  for (const Block* block : begun) {
+  for (const Block* block : blocks) {
     all_ended = std::max(all_ended, block->span.ended() ? block->span.to_seq : kNever);
     blocks_.push_back({block, all_ended});
   }
   const std::span own(blocks_.begin() + first_block, blocks_.end());
 
   const auto first_loss = static_cast<std::ptrdiff_t>(losses_.size());
-  for (const Resize& resize : data.resizes_of(storage)) {
+  for (const Resize& resize : resizes_of(storage)) {
     if (resize.bytes == Bytes(0)) losses_.push_back(Gone(resize));
   }
   // A free counts only if it leaves no block: a resize to another size allocates the new block before it frees the old
   // one.
-  for (const Block* block : begun) {
+  for (const Block* block : blocks) {
     if (!block->span.ended()) continue;
     const Sequence at = block->span.to_seq;
     const auto later =
@@ -88,16 +86,20 @@ std::span<const StorageChanges::BlockOf> StorageChanges::blocks_of(StorageId sto
   return of(blocks_, storage, [](const BlockOf& one) { return one.block->storage; });
 }
 
-bool StorageChanges::changed(const TraceData& data, StorageId storage) const {
-  return !data.resizes_of(storage).empty() || !blocks_of(storage).empty();
+std::span<const Resize> StorageChanges::resizes_of(StorageId storage) const {
+  return of(resizes_, storage, &Resize::storage);
 }
 
-Bytes StorageChanges::bytes_at(const TraceData& data, const Storage& storage, Sequence at) const {
+bool StorageChanges::changed(StorageId storage) const {
+  return !resizes_of(storage).empty() || !blocks_of(storage).empty();
+}
+
+Bytes StorageChanges::bytes_at(const Storage& storage, Sequence at) const {
   const std::span<const BlockOf> blocks = blocks_of(storage.id);
   const auto block =
       std::ranges::upper_bound(blocks, at, {}, [](const BlockOf& one) { return one.block->span.from_seq; });
   if (block != blocks.begin() && std::prev(block)->all_ended <= at) return {};
-  const std::span<const Resize> resizes = data.resizes_of(storage.id);
+  const std::span<const Resize> resizes = resizes_of(storage.id);
   const auto resize = std::ranges::upper_bound(resizes, at, {}, &Resize::seq);
   return resize != resizes.begin() ? std::prev(resize)->bytes.value_or(Bytes()) : storage.bytes;
 }

@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "analyzer/load/column.h"
 #include "analyzer/load/gone.h"
 #include "analyzer/load/huge_pages.h"
 #include "trace/base/typed_id.h"
@@ -12,20 +13,25 @@
 namespace dcmt::analyzer {
 
 struct Block;
+struct Mark;
+struct Resize;
 struct Storage;
-class TraceData;
 
 /// Built once, const afterwards: any number of threads may read. Most storages have one block for their whole life and
 /// need no memory here.
 class StorageChanges {
  public:
-  /// Needs the rows of `data` and their indexes by storage. No row may move afterwards.
-  void build(const TraceData& data);
+  /// The parameters are the rows of all storages; those of one storage are consecutive, and `resizes` are in order of
+  /// time. No row may move afterwards.
+  void build(const RowIndex<StorageId, Block>& blocks, const RowIndex<StorageId, Mark>& marks,
+             std::span<const Resize> resizes);
 
+  /// In order of time.
+  [[nodiscard]] std::span<const Resize> resizes_of(StorageId storage) const;
   /// True if the storage had several blocks or was resized. For other storages, only given_after() may be called.
-  [[nodiscard]] bool changed(const TraceData& data, StorageId storage) const;
+  [[nodiscard]] bool changed(StorageId storage) const;
   /// The bytes of a storage right after the event at `at`. The storage must be alive there.
-  [[nodiscard]] Bytes bytes_at(const TraceData& data, const Storage& storage, Sequence at) const;
+  [[nodiscard]] Bytes bytes_at(const Storage& storage, Sequence at) const;
   /// The first event after `after` that resized the storage to 0 or freed its last block.
   [[nodiscard]] Maybe<Gone> first_loss(StorageId storage, Sequence after) const;
   /// The blocks that are alive at `at`, the youngest first.
@@ -47,12 +53,13 @@ class StorageChanges {
   };
 
   [[nodiscard]] std::span<const BlockOf> blocks_of(StorageId storage) const;
-  void add(const TraceData& data, StorageId storage);
+  void add(StorageId storage, std::vector<const Block*> blocks);
 
   // Ordered by storage, then by time.
   Rows<Gone> losses_;
   Rows<Gift> given_;
   Rows<BlockOf> blocks_;
+  std::span<const Resize> resizes_;
 };
 
 }  // namespace dcmt::analyzer

@@ -29,7 +29,7 @@ void TraceData::build_indexes() {
   edges_by_census.build();
   samples_by_census.build();
   blocks_indexed.wait();
-  storage_changes.build(*this);
+  storage_changes.build(blocks_by_storage, marks_by_storage, resizes);
 }
 
 void TraceData::index_blocks() {
@@ -45,11 +45,6 @@ void TraceData::index_blocks() {
   blocks_by_end.build();
   blocks_by_storage.build();
   lifetimes = LifetimeIndex({blocks_by_begin.begin(), blocks_by_begin.end()});
-}
-
-std::span<const Resize> TraceData::resizes_of(StorageId storage) const {
-  const auto found = std::ranges::equal_range(resizes, storage, {}, &Resize::storage);
-  return {found.begin(), found.end()};
 }
 
 const Interval* TraceData::sums_only_in(Sequence from, Sequence to) const {

@@ -7,6 +7,8 @@
 #include <tuple>
 #include <utility>
 
+#include "analyzer/releases/analyze_releases.h"
+#include "analyzer/rules/identity.h"
 #include "analyzer/rules/kept.h"
 #include "analyzer/rules/rules.h"
 #include "analyzer/storages/stacks.h"

@@ -2,7 +2,9 @@
 
 #include <memory>
 
+#include "analyzer/storages/groups.h"
 #include "analyzer/storages/holder_names.h"
+#include "analyzer/storages/live_set.h"
 
 namespace dcmt::model {
 

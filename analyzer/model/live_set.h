@@ -5,7 +5,7 @@
 
 #include "analyzer/model/range.h"
 #include "analyzer/model/values.h"
-#include "analyzer/storages/live_set.h"
+#include "analyzer/storages/group_names.h"
 
 namespace dcmt::model {
 

@@ -6,7 +6,6 @@
 #include <tuple>
 #include <utility>
 
-#include "analyzer/ranks/rank_gathers.h"
 #include "analyzer/ranks/rank_numbers.h"
 
 namespace dcmt::analyzer {

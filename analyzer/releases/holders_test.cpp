@@ -4,6 +4,7 @@
 
 #include <set>
 
+#include "analyzer/releases/analyze_releases.h"
 #include "analyzer/releases/storage_story.h"
 #include "analyzer/testing/test_trace.h"
 

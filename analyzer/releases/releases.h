@@ -141,8 +141,6 @@ struct Releases {
   [[nodiscard]] std::vector<const ReleaseRow*> residual() const;
 };
 
-[[nodiscard]] Releases analyze_releases(const TraceData& data);
-
 [[nodiscard]] std::string_view name_of(Verdict verdict);
 
 }  // namespace dcmt::analyzer

@@ -37,7 +37,7 @@ std::optional<StorageStory> storage_story(const TraceData& data, const Releases&
   for (const Block* block : data.blocks_by_storage.of(id)) story.blocks.push_back(block);
   for (const Tensor* tensor : data.tensors_by_storage.of(id)) story.tensors.push_back(tensor);
   for (const Mark* mark : data.marks_by_storage.of(id)) story.marks.push_back(mark);
-  story.resizes = data.resizes_of(id);
+  story.resizes = data.storage_changes.resizes_of(id);
   std::sort(story.marks.begin(), story.marks.end(),
             [](const Mark* a, const Mark* b) { return a->span.from_seq < b->span.from_seq; });
   for (const Mark* mark : story.marks) {

@@ -4,6 +4,7 @@
 
 #include <random>
 
+#include "analyzer/releases/analyze_releases.h"
 #include "analyzer/testing/test_trace.h"
 
 namespace dcmt::analyzer {

@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "analyzer/replay/replay_planner.h"
 #include "analyzer/replay/replay_region.h"
 
 namespace dcmt::analyzer {

@@ -79,9 +79,6 @@ struct ReplayPlan {
   [[nodiscard]] std::vector<ThreadId> threads() const;
 };
 
-/// kBadInput if the trace has only sums of the region, or no gather in it.
-[[nodiscard]] Expected<ReplayPlan> plan_of(const Analysis& analysis, const ReplayRegion& region);
-
 [[nodiscard]] std::string_view name_of(ReplayDo what);
 
 }  // namespace dcmt::analyzer

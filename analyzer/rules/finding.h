@@ -11,8 +11,8 @@
 #include "analyzer/devices/streams.h"
 #include "analyzer/load/trace_data.h"
 #include "analyzer/releases/releases.h"
+#include "analyzer/rules/finding_identity.h"
 #include "analyzer/rules/growth.h"
-#include "analyzer/rules/identity.h"
 #include "analyzer/rules/outside_growth.h"
 #include "analyzer/time/curve.h"
 

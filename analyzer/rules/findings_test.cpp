@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "analyzer/model/analysis.h"
+#include "analyzer/releases/analyze_releases.h"
 #include "analyzer/testing/test_trace.h"
 
 namespace dcmt::analyzer {

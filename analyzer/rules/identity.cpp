@@ -7,7 +7,6 @@
 #include <tuple>
 #include <utility>
 
-#include "analyzer/rules/finding.h"
 #include "analyzer/storages/stacks.h"
 #include "analyzer/storages/without_numbers.h"
 #include "analyzer/time/timeline.h"
@@ -99,11 +98,6 @@ std::optional<std::string> holder_text(const TraceData& data, const Finding& fin
 }
 
 }  // namespace
-
-bool same_finding(const FindingIdentity& a, const FindingIdentity& b) {
-  const bool held_alike = !a.holder || !b.holder || a.holder == b.holder;
-  return a.rule == b.rule && a.born == b.born && a.released == b.released && held_alike;
-}
 
 void identify(const TraceData& data, std::vector<Finding>& findings) {
   using Names = std::tuple<std::string, std::string, std::string, std::string, Texts>;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "analyzer/storages/live_set.h"
 #include "analyzer/storages/parameters.h"
 #include "analyzer/storages/stacks.h"
 #include "trace/base/detail.h"

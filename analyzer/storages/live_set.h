@@ -1,46 +1,14 @@
-// What is alive at one point in time, in groups.
+// What is alive at one point in time.
 #pragma once
 
-#include <string>
-#include <string_view>
 #include <vector>
 
 #include "analyzer/load/trace_data.h"
-#include "analyzer/time/timeline.h"
 
 namespace dcmt::analyzer {
 
-enum class GroupBy { kSite, kOperator, kPhase, kKind, kOwner, kOrigin, kHolder, kCategory };
-
-struct GroupName {
-  std::string_view name;
-  GroupBy by;
-};
-/// All groupings, with the names used by options and reports.
-inline constexpr GroupName kGroupNames[] = {{"site", GroupBy::kSite},     {"operator", GroupBy::kOperator},
-                                            {"phase", GroupBy::kPhase},   {"kind", GroupBy::kKind},
-                                            {"owner", GroupBy::kOwner},   {"origin", GroupBy::kOrigin},
-                                            {"holder", GroupBy::kHolder}, {"category", GroupBy::kCategory}};
-
-struct Group {
-  std::string name;
-  Bytes bytes;
-  std::int64_t blocks = 0;    ///< blocks that are tracked
-  std::int64_t storages = 0;  ///< storages that own these blocks, if known
-  BlockId largest;
-};
-
 /// The blocks of a device that are alive right after the event at `at`.
 [[nodiscard]] std::vector<const Block*> live_blocks(const TraceData& data, StringId device, Sequence at);
-
-/// Groups of blocks, most bytes first: by allocation site, operator, phase, kind, owner, origin, holder or category.
-/// Kinds need facts in the trace: "gathered parameter" (a gather or wait gave the storage), "tensor", or the name of an
-/// owner that is not a tensor ("cuBLAS workspace"); else the allocating code. Owners are gathered parameters, "graph 0
-/// id 3" (if several, all of them), or "-". Origins are those of the latest gather (origins.h), or "-". Holders and
-/// categories: see holder_names.h.
-/// @param at  the point at which the blocks are alive
-[[nodiscard]] std::vector<Group> group_blocks(const TraceData& data, const PhaseIndex& phases,
-                                              const std::vector<const Block*>& blocks, GroupBy by, Sequence at);
 
 /// True if a gather or wait ever gave this storage.
 [[nodiscard]] bool is_gathered(const TraceData& data, StorageId storage);

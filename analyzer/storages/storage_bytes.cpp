@@ -4,7 +4,7 @@ namespace dcmt::analyzer {
 
 Bytes bytes_at(const TraceData& data, const Storage& storage, Sequence at) {
   if (!storage.span.covers(at)) return {};
-  if (data.storage_changes.changed(data, storage.id)) return data.storage_changes.bytes_at(data, storage, at);
+  if (data.storage_changes.changed(storage.id)) return data.storage_changes.bytes_at(storage, at);
   for (const Block* block : data.blocks_by_storage.of(storage.id)) {
     if (block->span.ended() && block->span.to_seq <= at) return {};
   }
@@ -17,7 +17,7 @@ Maybe<Gone> first_gone(const TraceData& data, const Storage& storage, Sequence a
     if (one.seq() > after && (!gone || one.seq() < gone->seq())) gone = one;
   };
   if (storage.span.ended()) consider(Gone(storage));
-  if (data.storage_changes.changed(data, storage.id)) {
+  if (data.storage_changes.changed(storage.id)) {
     if (const Maybe<Gone> loss = data.storage_changes.first_loss(storage.id, after)) consider(*loss);
   } else {
     for (const Block* block : data.blocks_by_storage.of(storage.id)) {
@@ -28,7 +28,7 @@ Maybe<Gone> first_gone(const TraceData& data, const Storage& storage, Sequence a
 }
 
 std::vector<const Block*> blocks_at(const TraceData& data, StorageId storage, Sequence at) {
-  if (data.storage_changes.changed(data, storage)) return data.storage_changes.blocks_at(storage, at);
+  if (data.storage_changes.changed(storage)) return data.storage_changes.blocks_at(storage, at);
   std::vector<const Block*> found;
   for (const Block* block : data.blocks_by_storage.of(storage)) {
     if (block->span.covers(at)) found.push_back(block);

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "analyzer/storages/groups.h"
 #include "analyzer/storages/live_set.h"
 #include "analyzer/testing/test_trace.h"
 #include "analyzer/time/step_peaks.h"

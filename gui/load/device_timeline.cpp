@@ -7,7 +7,7 @@
 
 #include "analyzer/model/quantities.h"
 #include "analyzer/releases/lost_stretches.h"
-#include "analyzer/storages/group_names.h"
+#include "analyzer/storages/groups.h"
 #include "analyzer/storages/live_set.h"
 #include "analyzer/storages/stacks.h"
 #include "analyzer/time/changes.h"

@@ -16,6 +16,7 @@
 #include "analyzer/load/watch.h"
 #include "analyzer/model/analysis.h"
 #include "analyzer/model/devices.h"
+#include "analyzer/storages/group_names.h"
 #include "gui/load/block_addresses.h"
 #include "gui/load/segments.h"
 #include "gui/scene/addresses.h"

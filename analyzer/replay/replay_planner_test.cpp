@@ -1,4 +1,4 @@
-#include "analyzer/replay/replay_plan.h"
+#include "analyzer/replay/replay_planner.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "analyzer/releases/releases.h"
+#include "analyzer/releases/analyze_releases.h"
 
 #include <gtest/gtest.h>
 

@@ -4,6 +4,7 @@
 
 #include <map>
 
+#include "analyzer/storages/groups.h"
 #include "analyzer/testing/test_trace.h"
 #include "analyzer/time/curve.h"
 #include "trace/sql/trace_file.h"

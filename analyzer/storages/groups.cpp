@@ -1,0 +1,40 @@
+#include "analyzer/storages/groups.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <utility>
+
+namespace dcmt::analyzer {
+
+std::vector<Group> group_blocks(const TraceData& data, const PhaseIndex& phases,
+                                const std::vector<const Block*>& blocks, GroupBy by, Sequence at) {
+  struct Sum {
+    Group group;
+    std::set<StorageId> storages;
+    Bytes largest;
+  };
+  GroupNames names(data, phases);
+  std::map<std::string, Sum> sums;
+  for (const Block* block : blocks) {
+    std::string name = names.of(*block, by, at);
+    Sum& sum = sums[name];
+    sum.group.name = std::move(name);
+    sum.group.bytes.value += block->bytes.value;
+    if (!is_sum_of_small_blocks(data, *block)) ++sum.group.blocks;
+    if (block->storage.valid()) sum.storages.insert(block->storage);
+    if (!sum.group.largest.valid() || block->bytes > sum.largest) {
+      sum.largest = block->bytes;
+      sum.group.largest = block->id;
+    }
+  }
+  std::vector<Group> groups;
+  for (auto& [name, sum] : sums) {
+    sum.group.storages = static_cast<std::int64_t>(sum.storages.size());
+    groups.push_back(std::move(sum.group));
+  }
+  std::stable_sort(groups.begin(), groups.end(), [](const Group& a, const Group& b) { return a.bytes > b.bytes; });
+  return groups;
+}
+
+}  // namespace dcmt::analyzer
