@@ -11,6 +11,7 @@
 #include "gui/app/more_panels.h"
 #include "gui/load/hold_arrows.h"
 #include "gui/models/run_words.h"
+#include "gui/models/selection_words.h"
 #include "gui/models/words.h"
 #include "gui/widgets/legend.h"
 #include "gui/widgets/strip_chart.h"

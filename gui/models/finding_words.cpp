@@ -3,6 +3,7 @@
 
 #include "analyzer/model/quantities.h"
 #include "gui/models/fact_rows.h"
+#include "gui/models/selection_words.h"
 #include "gui/models/words.h"
 #include "trace/base/shell_words.h"
 

@@ -5,6 +5,7 @@
 
 #include "gui/models/link.h"
 #include "gui/models/selection.h"
+#include "gui/models/selection_words.h"
 #include "gui/models/table_model.h"
 #include "gui/models/words.h"
 

@@ -1,15 +1,12 @@
-// The report model as texts for panels. Texts of a trace are data: they are shown only as plain text.
+// Values of the report model as texts. Texts of a trace are data: they are shown only as plain text.
 #pragma once
 
 #include <QString>
 
 #include <cstdint>
 #include <string_view>
-#include <vector>
 
-#include "analyzer/model/report.h"
-#include "analyzer/model/views.h"
-#include "gui/models/table_model.h"
+#include "analyzer/model/findings.h"
 
 namespace dcmt::gui::words {
 
@@ -24,16 +21,5 @@ namespace dcmt::gui::words {
 [[nodiscard]] QString time(std::int64_t ns);
 /// "1 RELEASE KEEPS STORAGE"
 [[nodiscard]] QString title(const model::Finding& finding);
-
-/// Rows of two cells: a property and its value.
-[[nodiscard]] std::vector<TableModel::Row> facts(const model::Finding& finding, const model::Report& report);
-[[nodiscard]] std::vector<TableModel::Row> facts(const model::StorageView& storage);
-/// A device's peak and its composition.
-[[nodiscard]] std::vector<TableModel::Row> facts(const model::DevicePeak& peak, const model::Report& report);
-
-/// Rows of four cells: sequence, time after the start, event, originator.
-[[nodiscard]] std::vector<TableModel::Row> story(const model::StorageView& storage);
-/// Rows of four cells: bytes, share, blocks, name.
-[[nodiscard]] std::vector<TableModel::Row> groups(const model::Groups& groups);
 
 }  // namespace dcmt::gui::words

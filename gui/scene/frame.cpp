@@ -4,7 +4,6 @@
 #include <cmath>
 
 #include "gui/scene/bytes_text.h"
-#include "gui/scene/label.h"
 #include "gui/scene/raster.h"
 
 namespace dcmt::gui::scene {

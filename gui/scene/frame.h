@@ -14,10 +14,12 @@
 #include <string_view>
 #include <vector>
 
+#include "gui/scene/appearance.h"
 #include "gui/scene/band_curves.h"
 #include "gui/scene/canvas.h"
 #include "gui/scene/colors.h"
 #include "gui/scene/curve.h"
+#include "gui/scene/label.h"
 #include "gui/scene/lanes.h"
 #include "gui/scene/recording.h"
 #include "gui/scene/view.h"
@@ -90,25 +92,6 @@ struct Document {
   std::function<void(LifetimeId, std::string&)> label;
 };
 
-/// A holding relation between two lifetimes, drawn as an arrow between their bars at a unit of both.
-struct HoldArrow {
-  LifetimeId holder = kNoLifetime, held = kNoLifetime;
-  Unit at = 0;
-};
-
-struct Appearance {
-  int width = 0, height = 0;  ///< of the picture
-  int text_height = 16;
-  int scroll = 0;  ///< offset of the bands
-  const Theme* theme = &kLight;
-  std::function<int(std::string_view)> text_width;
-  std::optional<LifetimeId> selected;
-  std::optional<LifetimeId> hovered;
-  std::optional<Unit> point;
-  std::optional<std::pair<Unit, Unit>> range;
-  std::vector<HoldArrow> holds;  ///< relations of the selection
-};
-
 /// A horizontal part of a picture.
 struct Row {
   enum class What : std::uint8_t { kRuler, kSteps, kPhases, kLost, kSpans, kPoints, kCurve, kBand, kLane };
@@ -127,11 +110,6 @@ struct BarOf {
 struct ArrowOf {
   LifetimeId holder = kNoLifetime, held = kNoLifetime;
   Box line;
-};
-
-struct TextOf {
-  Box box;
-  std::string text;
 };
 
 struct Facts {

@@ -5,10 +5,15 @@
 #include <string_view>
 #include <vector>
 
+#include "gui/scene/appearance.h"
 #include "gui/scene/canvas.h"
-#include "gui/scene/frame.h"
 
 namespace dcmt::gui::scene {
+
+struct TextOf {
+  Box box;
+  std::string text;
+};
 
 struct FittedText {
   std::string_view text;  ///< empty: there is not enough space
