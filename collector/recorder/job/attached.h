@@ -8,7 +8,7 @@
 #include <string>
 
 #include "collector/recorder/assemble/operator_toml.h"
-#include "collector/recorder/job/attach.h"
+#include "collector/recorder/job/attach_options.h"
 #include "collector/recorder/job/process_recorder.h"
 #include "collector/recorder/job/run_folder.h"
 #include "collector/recorder/job/standby_connection.h"
