@@ -11,8 +11,8 @@
 #include <cstdint>
 
 #include "collector/agent/provider.h"
+#include "collector/agent/providers.h"
 #include "collector/agent/remedy.h"
-#include "collector/agent/start.h"
 #include "trace/base/build_id.h"
 
 namespace dcmt::agent {

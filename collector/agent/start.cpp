@@ -18,6 +18,7 @@
 #include "collector/agent/load_providers.h"
 #include "collector/agent/main_thread.h"
 #include "collector/agent/provider.h"
+#include "collector/agent/providers.h"
 #include "collector/agent/seen.h"
 #include "collector/agent/spool_writer.h"
 #include "collector/agent/standby_protocol.h"
@@ -27,11 +28,7 @@ namespace dcmt::agent {
 namespace {
 
 constinit std::atomic<bool> g_started{false};
-constinit const PythonProvider* g_python = nullptr;
-constinit const CudaProvider* g_cuda = nullptr;
 constinit const char* g_why_no_kernels = nullptr;
-constinit bool g_refused = false;
-constinit char g_why_refused[sizeof(spool::Header::message)] = {};
 constinit const char* g_operators = nullptr;
 constinit bool g_can_begin = true;
 constinit bool g_has_tables = false;
@@ -109,10 +106,10 @@ void start() noexcept {
     Inside inside;
     load_providers(libraries, getenv(kEnvPrepared), nullptr, true);
   }
-  if (!g_refused) spool_header()->state.store(static_cast<std::uint32_t>(spool::AgentState::kRecording));
+  if (!refused()) spool_header()->state.store(static_cast<std::uint32_t>(spool::AgentState::kRecording));
   const char* why = show_spool(folder);
   if (why != nullptr) leave_note(folder, why);
-  if (why != nullptr || g_refused) close_gate();
+  if (why != nullptr || refused()) close_gate();
 }
 
 }  // namespace
@@ -139,14 +136,14 @@ void leave_all() noexcept {
   const Inside inside;
   drop_main_thread_work();
   const TorchProvider* torch = torch_provider();
-  if (g_cuda != nullptr) g_cuda->leave();
+  if (const CudaProvider* cuda = cuda_provider(); cuda != nullptr) cuda->leave();
   if (torch != nullptr) torch->leave();
-  if (g_python != nullptr) g_python->leave();
+  if (const PythonProvider* python = python_provider(); python != nullptr) python->leave();
   // Let threads that are inside a hook finish their records. A slower thread writes to memory that stays mapped.
   nanosleep(&kGracePeriod, nullptr);
   leave_spool();
-  g_cuda = nullptr;
-  g_python = nullptr;
+  register_cuda_provider(nullptr);
+  register_python_provider(nullptr);
   forget_ranges();
   forget_followed_sizes();
   if (torch != nullptr) {
@@ -157,12 +154,12 @@ void leave_all() noexcept {
 }
 
 void write_gpu_blocks(bool recording) noexcept {
-  if (const TorchProvider* torch = torch_provider(); torch != nullptr && !g_refused) torch->write_gpu_blocks(recording);
+  if (const TorchProvider* torch = torch_provider(); torch != nullptr && !refused()) torch->write_gpu_blocks(recording);
 }
 
 /// Returns nullptr, or why launches and copies on GPUs are not observed.
 const char* watch_kernels() noexcept {
-  if (g_cuda != nullptr) return g_cuda->watch_from_now();
+  if (const CudaProvider* cuda = cuda_provider(); cuda != nullptr) return cuda->watch_from_now();
   if (has_cupti()) return "kernels are not seen: the provider for them does not start here, as the trace says";
   static constexpr char kNone[] = "kernels are not seen: this torch was built without CUDA, and brings no CUPTI";
   diagnose(wire::DiagnosticCode::kProviderOff, kNone);
@@ -200,14 +197,14 @@ const char* begin_session(const SessionOptions& options) noexcept {
     const Inside inside;
     load_providers(options.libraries, options.prepared, start_on_main_thread, options.kernels);
     write_gpu_blocks(false);
-    g_why_no_kernels = options.kernels && !g_refused ? watch_kernels() : nullptr;
+    g_why_no_kernels = options.kernels && !refused() ? watch_kernels() : nullptr;
     close_thread_chunk();
   }
   set_starting(false);
-  if (g_refused) {
-    g_refused = false;
+  if (refused()) {
+    const char* why = withdraw_refusal();
     leave_all();
-    return g_why_refused;
+    return why;
   }
   measure_clock();
   spool_header()->state.store(static_cast<std::uint32_t>(spool::AgentState::kRecording));
@@ -227,7 +224,7 @@ void end_session() noexcept {
   {
     const Inside inside;
     if (const TorchProvider* torch = torch_provider(); torch != nullptr) torch->before_exact_point();
-    if (g_cuda != nullptr) g_cuda->before_end();
+    if (const CudaProvider* cuda = cuda_provider(); cuda != nullptr) cuda->before_end();
     close_thread_chunk();
   }
   spool_header()->state.store(static_cast<std::uint32_t>(spool::AgentState::kFinished));
@@ -238,9 +235,10 @@ void end_session() noexcept {
 const char* operators_path() noexcept { return g_operators; }
 
 void make_way_for_cupti_user() noexcept {
-  if (g_cuda == nullptr || !recording()) return;
+  const CudaProvider* const cuda = cuda_provider();
+  if (cuda == nullptr || !recording()) return;
   const Inside inside;
-  g_cuda->step_aside();
+  cuda->step_aside();
 }
 
 void note_objects_changed() noexcept { g_hot.objects_changed.store(1, std::memory_order_relaxed); }
@@ -248,21 +246,6 @@ bool consume_objects_changed() noexcept {
   const bool own = t_state.has_loaded != 0;
   t_state.has_loaded = 0;
   return g_hot.objects_changed.exchange(0, std::memory_order_relaxed) != 0 || own;
-}
-
-void register_python_provider(const PythonProvider* provider) noexcept { g_python = provider; }
-const PythonProvider* python_provider() noexcept { return g_python; }
-
-void register_cuda_provider(const CudaProvider* provider) noexcept { g_cuda = provider; }
-const CudaProvider* cuda_provider() noexcept { return g_cuda; }
-
-bool refused() noexcept { return g_refused; }
-void refuse(const char* why) noexcept {
-  g_refused = true;
-  snprintf(g_why_refused, sizeof g_why_refused, "%s", why);
-  auto* header = spool_header();
-  snprintf(header->message, sizeof header->message, "%s", why);
-  header->state.store(static_cast<std::uint32_t>(spool::AgentState::kRefused), std::memory_order_release);
 }
 
 void set_torch_version(const char* version) noexcept {
@@ -275,7 +258,7 @@ void set_python_version(const char* version) noexcept {
 namespace {
 /// The process exits normally. Other threads may still write, so the recorder waits for the process itself.
 __attribute__((destructor)) void on_exit() {
-  if (gate_open() && !g_refused) {
+  if (gate_open() && !refused()) {
     if (const TorchProvider* torch = torch_provider(); torch != nullptr) {
       const Inside inside;
       torch->before_exact_point();

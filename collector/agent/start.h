@@ -21,9 +21,6 @@ bool standby_begins_here() noexcept;
 /// and the program has priority.
 void make_way_for_cupti_user() noexcept;
 
-/// True once a provider has refused to record here (refuse() of provider.h).
-bool refused() noexcept;
-
 /// The options of an attached recorder.
 struct SessionOptions {
   int memory;  ///< descriptor of the spool's memory, as for adopt_spool()
