@@ -6,7 +6,7 @@
 #include <cstddef>
 
 #include "collector/agent/provider.h"
-#include "collector/python/functions.h"
+#include "collector/python/function_table.h"
 #include "collector/python/hash.h"
 #include "collector/python/lines.h"
 #include "collector/python/text.h"

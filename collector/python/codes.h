@@ -11,7 +11,7 @@ namespace dcmt::python_provider {
 struct CodeIdentity {
   std::uint64_t id = 0;
   bool sure = false;           ///< published, and the address identifies this code object until code_epoch() grows
-  std::uint32_t function = 0;  ///< its row in the table of functions, see functions.h
+  std::uint32_t function = 0;  ///< its row in the table of functions, see function_table.h
 };
 
 /// The code object's id; publishes its CodeRecord at first sight. Does not need the GIL: a frame of the caller, or the

@@ -6,6 +6,7 @@
 #include "collector/agent/provider.h"
 #include "collector/python/codes.h"
 #include "collector/python/exit.h"
+#include "collector/python/function_table.h"
 #include "collector/python/functions.h"
 #include "collector/python/interpreter.h"
 #include "collector/python/locals.h"

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string_view>
 
 namespace dcmt::python_provider {
 
@@ -18,6 +19,7 @@ class Text {
 
   [[nodiscard]] const char* data() const noexcept { return data_; }
   [[nodiscard]] std::size_t size() const noexcept { return size_; }
+  [[nodiscard]] std::string_view view() const noexcept { return {data_, size_}; }
   /// The agent's string id of the text, published at first sight.
   [[nodiscard]] std::uint64_t intern() const noexcept;
 
