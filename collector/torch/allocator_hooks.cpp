@@ -7,8 +7,8 @@
 
 #include "collector/agent/provider.h"
 #include "collector/torch/allocator_trace.h"
+#include "collector/torch/block_records.h"
 #include "collector/torch/release_keys.h"
-#include "collector/torch/running_node.h"
 #include "collector/torch/small_blocks.h"
 #include "collector/torch/symbols.h"
 #include "collector/torch/torch_thread.h"
@@ -46,71 +46,12 @@ MemoryOfDevice g_memory_of_device;
 DriverDevice g_driver_device;
 std::atomic<UuidOfDevice> g_uuid_of_device;  ///< set last
 
-void write_block(wire::RecordType type, std::uint32_t device, std::uint64_t address, std::uint64_t bytes,
-                 std::uint64_t stack) noexcept {
-  auto* record = static_cast<wire::BlockRecord*>(agent::begin_record(type, sizeof(wire::BlockRecord), device));
-  if (record == nullptr) return;
-  record->address = address;
-  record->bytes = bytes;
-  record->stack = stack;
-  agent::commit_record(record);
-}
-
-/// @param node  string id of the running node  @param ordinal  the node's ordinal on the thread
-void write_block_in_node(std::uint32_t device, std::uint64_t address, std::uint64_t bytes, std::uint64_t stack,
-                         std::uint64_t node, std::uint64_t ordinal) noexcept {
-  auto* record = static_cast<wire::BlockInNodeRecord*>(
-      agent::begin_record(wire::RecordType::kBlockAllocInNode, sizeof(wire::BlockInNodeRecord), device));
-  if (record == nullptr) return;
-  record->address = address;
-  record->bytes = bytes;
-  record->stack = stack;
-  record->name = node;
-  record->ordinal = ordinal;
-  agent::commit_record(record);
-}
-
-/// @param device  as in BlockRecord  @param small  in `lifetimes`, a block that counts only for the curve: the
-/// operators around it get no records
 void write_begin(std::uint32_t device, const void* address, std::uint64_t bytes, bool small) noexcept {
-  const auto block = reinterpret_cast<std::uint64_t>(address);
-  TorchThread* thread = torch_thread();
-  if (thread != nullptr && thread->pending_count != 0 && !small) {
+  if (const TorchThread* thread = torch_thread(); thread != nullptr && thread->pending_count != 0 && !small) {
     // Generated code allocates without an operator. CUDA's allocator holds its lock here, so no census is possible.
     settle_releases(device == wire::kCpuDevice ? Settling::kWithCensus : Settling::kNoCensus);
   }
-  const agent::SharedTime time;
-  write_small_sum_before_alloc(device);
-  std::uint64_t stack = 0;
-  if (!small) {
-    write_running_ops();
-    stack = stack_here();
-  }
-  if (thread != nullptr && !small) {
-    // The first tensor on the block is born next: these values are valid for it, too.
-    thread->block = block;
-    thread->block_stack = stack;
-    thread->block_tsc = time.tsc();
-    if (const std::uint64_t node = running_node(); node != 0) {
-      return write_block_in_node(device, block, bytes, stack, node, ++thread->ordinal);
-    }
-  }
-  write_block(wire::RecordType::kBlockAlloc, device, block, bytes, stack);
-}
-
-/// @param flags  as in BlockRecord::bytes of a free
-void write_end(std::uint32_t device, const void* address, std::uint64_t flags, bool small) noexcept {
-  const auto block = reinterpret_cast<std::uint64_t>(address);
-  TorchThread* thread = torch_thread();
-  // A block ends together with its storage: they share one time and one stack.
-  const bool with_storage = thread != nullptr && thread->ending_block == block;
-  const agent::SharedTime time(with_storage ? thread->ending_tsc : 0);
-  write_small_sum_before_free(device);
-  if (!small) write_running_ops();
-  if (thread != nullptr && thread->block == block) thread->block = 0;
-  // In `lifetimes` the storage's death has the stack.
-  const std::uint64_t stack = !agent::full_detail() ? 0 : with_storage ? thread->ending_stack : stack_here();
-  write_block(wire::RecordType::kBlockFree, device, block, flags, stack);
+  write_block_begin(device, address, bytes, small);
 }
 
 bool is_small(std::size_t bytes) noexcept { return !agent::full_detail() && bytes < kFollowedBytes; }
@@ -138,7 +79,7 @@ void on_free_cpu(void* address) {
     const std::size_t usable = malloc_usable_size(address);
     const bool may_be_small = is_small(usable / 2);
     if (!may_be_small || !remove_small_block(wire::kCpuDevice, address)) {
-      write_end(wire::kCpuDevice, address, 0, is_small(usable));
+      write_block_end(wire::kCpuDevice, address, 0, is_small(usable));
     }
   }
   g_free_cpu(address);
@@ -154,7 +95,7 @@ void on_report_memory(void* address, std::int64_t bytes, std::size_t allocated, 
     if (bytes > 0) {
       write_begin(wire::kCpuDevice, address, static_cast<std::uint64_t>(bytes), false);
     } else {
-      write_end(wire::kCpuDevice, address, 0, false);
+      write_block_end(wire::kCpuDevice, address, 0, false);
     }
   }
   g_report_memory(address, bytes, allocated, reserved, device);
@@ -297,16 +238,6 @@ void write_segments(void* c10_cuda) noexcept {
   agent::diagnose(wire::DiagnosticCode::kProviderOff, why);
 }
 
-void write_owner(std::uint32_t device, std::uint64_t address, const char* owner) noexcept {
-  const std::uint64_t name = agent::intern(owner, strlen(owner));
-  auto* record = static_cast<wire::BlockOwnerRecord*>(
-      agent::begin_record(wire::RecordType::kBlockOwner, sizeof(wire::BlockOwnerRecord), device));
-  if (record == nullptr) return;
-  record->address = address;
-  record->owner = name;
-  agent::commit_record(record);
-}
-
 void report_alloc(std::size_t device, void* address, std::uint64_t bytes) noexcept {
   const auto at = reinterpret_cast<std::uint64_t>(address);
   const std::uint32_t number = wire::cuda_device(static_cast<std::uint32_t>(device));
@@ -316,7 +247,7 @@ void report_alloc(std::size_t device, void* address, std::uint64_t bytes) noexce
   write_begin(number, address, bytes, is_for_sums(bytes));
   if (thread == nullptr) return;
   if (thread->cuda_allocated == at && thread->cuda_stream != 0) write_stream(number, at, thread->cuda_stream);
-  if (has_owner) write_owner(number, at, thread->block_owner);
+  if (has_owner) write_block_owner(number, address, thread->block_owner);
 }
 
 void report_free(std::size_t device, void* address, std::uint64_t bytes) noexcept {
@@ -325,7 +256,7 @@ void report_free(std::size_t device, void* address, std::uint64_t bytes) noexcep
   TorchThread* thread = torch_thread();
   const bool waits =
       thread != nullptr && thread->cuda_freed == reinterpret_cast<std::uint64_t>(address) && !thread->cuda_free_done;
-  write_end(number, address, waits ? wire::kFreeAwaitsStream : 0, is_small(bytes));
+  write_block_end(number, address, waits ? wire::kFreeAwaitsStream : 0, is_small(bytes));
   if (thread != nullptr) thread->cuda_freed = 0;
 }
 
@@ -416,17 +347,6 @@ void on_cpu_out_of_memory(void* reporter, std::size_t requested) {
   if (agent::recording()) write_out_of_memory(wire::kCpuDevice, requested, 0, 0, 0, 0);
   g_cpu_out_of_memory(reporter, requested);
 }
-
-}  // namespace
-
-void write_block_alloc(std::uint32_t device, const void* address, std::uint64_t bytes, const char* owner) noexcept {
-  write_begin(device, address, bytes, false);
-  if (owner != nullptr) write_owner(device, reinterpret_cast<std::uint64_t>(address), owner);
-}
-
-void write_block_free(std::uint32_t device, const void* address) noexcept { write_end(device, address, 0, false); }
-
-namespace {
 
 const ImportPatch kImports[] = {
     {kAllocCpu, pointer(on_alloc_cpu), nullptr},

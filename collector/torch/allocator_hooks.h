@@ -1,7 +1,6 @@
 // Hooks for blocks of torch's CPU and CUDA allocators, and for requests that failed.
 #pragma once
 
-#include <cstdint>
 #include <span>
 
 #include "collector/elf/elf_patch.h"
@@ -15,13 +14,6 @@ bool find_allocators(void* c10) noexcept;
 /// of allocator. Allocates and acquires the allocator's lock: call it when objects may have been loaded, without that
 /// lock.
 void follow_cuda_allocator() noexcept;
-
-/// Records a block as if it were allocated now. Call it inside the guard.
-/// @param device  as in wire::BlockRecord  @param owner  static text; nullptr: only a tensor's storage owns it
-void write_block_alloc(std::uint32_t device, const void* address, std::uint64_t bytes,
-                       const char* owner = nullptr) noexcept;
-/// Records a block as if it were freed now.
-void write_block_free(std::uint32_t device, const void* address) noexcept;
 
 /// See agent::TorchProvider::write_gpu_blocks.
 void write_gpu_blocks(bool recording) noexcept;

@@ -16,12 +16,6 @@ void forget_moved_tensors() noexcept;
 /// True while a released storage or a re-pointed tensor is alive: the inputs of operators must be checked.
 bool reads_wanted() noexcept;
 
-/// A key after its final release, and what is left of its storage.
-struct ReleasedKey {
-  KeyIndex key;
-  const void* storage;
-  std::uint64_t bytes;
-};
 /// False if the live tensor is neither on a released storage nor re-pointed by a release.
 bool released_key_of(const void* tensor, ReleasedKey& out) noexcept;
 
@@ -38,7 +32,7 @@ void kernel_touches(const void* storage, std::uint64_t bytes, const char* kernel
 /// again. Its KeyGuard is owned.
 void forget_reads(KeyIndex key) noexcept;
 
-// The lifetime hooks call these. Cheap if nothing was re-pointed.
+// The hooks of tensors and storages call these. Cheap if nothing was re-pointed.
 void watched_tensor_ends(const void* tensor) noexcept;
 void watched_tensor_moves(const void* tensor, const void* old_storage) noexcept;
 

@@ -42,6 +42,12 @@ struct KeySlot {
   std::atomic<const void*> moved[kMoved];   ///< tensors that the release re-pointed
 };
 
+/// A key after its final release, and what is left of its storage.
+struct ReleasedKey {
+  KeyIndex key;
+  const void* storage;
+  std::uint64_t bytes;
+};
 /// False without memory. Call it once, before all other functions.
 bool make_key_table() noexcept;
 /// Forgets all keys. The caller has emptied the memory of arena().

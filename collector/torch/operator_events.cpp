@@ -2,7 +2,6 @@
 
 #include <ATen/core/function_schema.h>
 #include <ATen/record_function.h>
-#include <time.h>
 
 #include <algorithm>
 #include <atomic>
@@ -13,23 +12,20 @@
 
 #include "collector/agent/provider.h"
 #include "collector/torch/callback_lock.h"
+#include "collector/torch/callback_switch.h"
+#include "collector/torch/key_reads.h"
 #include "collector/torch/layout.h"
-#include "collector/torch/lifetime_hooks.h"
+#include "collector/torch/new_objects.h"
 #include "collector/torch/operator_wrap.h"
 #include "collector/torch/release_keys.h"
 #include "collector/torch/small_blocks.h"
+#include "collector/torch/storage_watch.h"
 #include "collector/torch/torch_thread.h"
 
 namespace dcmt::torch_provider {
 namespace {
 
-// Torch uses a slower path through every operator while a callback is on, and it boxes the inputs while a callback
-// needs them (docs/decisions/detail.md). So the callback of operators is on only while all operators are needed, and
-// the callback of their inputs only while a released storage is alive.
-std::atomic<at::CallbackHandle> g_operators_handle{at::INVALID_CALLBACK_HANDLE};
-std::atomic<at::CallbackHandle> g_reads_handle{at::INVALID_CALLBACK_HANDLE};
 at::CallbackHandle g_scopes_handle = at::INVALID_CALLBACK_HANDLE;  ///< for user scopes, if a callback observes them
-std::atomic<bool> g_switching{false};                              ///< one thread at a time switches callbacks
 
 /// Operators that use only the shape, type or identity of a tensor.
 bool uses_metadata_only(std::string_view name) {
@@ -202,29 +198,6 @@ at::RecordFunctionCallback observe_inputs() {
   return at::RecordFunctionCallback(&on_inputs, &on_inputs_end).needsInputs(true).scopes({at::RecordScope::FUNCTION});
 }
 
-/// False once the recording has ended: a thread that is still in a hook must not add callbacks again.
-std::atomic<bool> g_may_observe{false};
-
-bool operators_wanted() noexcept {
-  return g_may_observe.load(std::memory_order_acquire) &&
-         (agent::every_operator() || keys_exist() || wrapping_wanted());
-}
-
-bool inputs_wanted() noexcept { return g_may_observe.load(std::memory_order_acquire) && reads_wanted(); }
-
-bool is_on(const std::atomic<at::CallbackHandle>& handle) noexcept {
-  return handle.load(std::memory_order_relaxed) != at::INVALID_CALLBACK_HANDLE;
-}
-
-void switch_to(bool wanted, std::atomic<at::CallbackHandle>& handle, at::RecordFunctionCallback (*callback)()) {
-  if (wanted == is_on(handle)) return;
-  if (wanted) {
-    handle.store(at::addGlobalCallback(callback()));
-  } else {
-    at::removeCallback(handle.exchange(at::INVALID_CALLBACK_HANDLE));
-  }
-}
-
 wire::OpScope scope_of(const at::RecordFunction& function) {
   switch (function.scope()) {
     case at::RecordScope::BACKWARD_FUNCTION:
@@ -322,19 +295,10 @@ void on_end(const at::RecordFunction& function, at::ObserverContext*) {
   if (function.scope() == at::RecordScope::USER_SCOPE) write_small_sums();
   // Python can leave scopes in another order, or on another thread, than it entered them.
   if (!end_op_of(*thread, &function)) note_ended_elsewhere(&function);
-  switch_operator_events();
+  switch_callbacks();
 }
 
 }  // namespace
-
-void switch_operator_events() noexcept {
-  if (operators_wanted() == is_on(g_operators_handle) && inputs_wanted() == is_on(g_reads_handle)) return;
-  // One thread at a time switches. If it is busy, another thread tries again at its next operator's end.
-  if (g_switching.exchange(true, std::memory_order_acquire)) return;
-  switch_to(operators_wanted(), g_operators_handle, &observe_operators);
-  switch_to(inputs_wanted(), g_reads_handle, &observe_inputs);
-  g_switching.store(false, std::memory_order_release);
-}
 
 std::span<const elf::ImportPatch> user_scope_imports() noexcept {
   static const elf::ImportPatch kImports[] = {
@@ -348,27 +312,6 @@ std::span<const elf::ImportPatch> user_scope_imports() noexcept {
   return kImports;
 }
 
-bool nodes_are_observed() noexcept { return is_on(g_operators_handle); }
-
-BackwardSpan::BackwardSpan() noexcept {
-  if (!agent::recording()) return;
-  agent::Inside inside;
-  TorchThread* thread = torch_thread();
-  if (thread == nullptr) return;
-  begun_ = true;
-  begin_op(*thread, this, "autograd::engine::execute", wire::OpScope::kBackward);
-  write_at_once();
-}
-
-BackwardSpan::~BackwardSpan() {
-  if (!begun_ || !agent::recording()) return;
-  agent::Inside inside;
-  TorchThread* thread = torch_thread();
-  if (thread == nullptr) return;
-  write_small_sums();
-  end_op_of(*thread, this);
-}
-
 void start_operator_events() {
   static const bool kept =
       keep_callback_lock_over_forks([] { at::removeCallback(at::addGlobalCallback(observe_operators())); });
@@ -380,8 +323,7 @@ void start_operator_events() {
   if (!agent::every_operator() && user_scope_imports().empty()) {
     g_scopes_handle = at::addGlobalCallback(observe_user_scopes());
   }
-  g_may_observe.store(true, std::memory_order_release);
-  switch_operator_events();
+  allow_callbacks(&observe_operators, &observe_inputs);
 }
 
 void forget_operator_events() noexcept {
@@ -390,13 +332,7 @@ void forget_operator_events() noexcept {
 }
 
 void stop_operator_events() {
-  constexpr int kPatience = 2000;
-  constexpr timespec kPause{0, 50'000};
-  g_may_observe.store(false, std::memory_order_release);
-  for (int i = 0; i < kPatience && (is_on(g_operators_handle) || is_on(g_reads_handle)); ++i) {
-    if (i != 0) nanosleep(&kPause, nullptr);
-    switch_operator_events();
-  }
+  forbid_callbacks();
   if (g_scopes_handle != at::INVALID_CALLBACK_HANDLE) at::removeCallback(g_scopes_handle);
   g_scopes_handle = at::INVALID_CALLBACK_HANDLE;
 }

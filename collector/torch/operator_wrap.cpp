@@ -12,9 +12,9 @@
 #include <vector>
 
 #include "collector/agent/provider.h"
+#include "collector/torch/callback_switch.h"
 #include "collector/torch/dispatch_entry.h"
 #include "collector/torch/operator_calls.h"
-#include "collector/torch/operator_events.h"
 #include "collector/torch/operator_table.h"
 #include "collector/torch/sharing_set.h"
 #include "collector/torch/torch_thread.h"
@@ -78,7 +78,6 @@ std::vector<OperatorRow>& table() {
 std::atomic<WantedOperator*> g_operators[kMostOperators];
 std::atomic<std::size_t> g_operator_count{0};
 
-std::atomic<bool> g_wanted{false};
 bool g_may_be_running = false;  ///< the listener gets operators whose calls may be running; under the dispatcher's lock
 std::unique_ptr<c10::RegistrationHandleRAII> g_listening;
 std::atomic<std::uint64_t> g_begun_since{0};  ///< operators begun since the last registration
@@ -232,8 +231,8 @@ class Listener final : public c10::OpRegistrationListener {
  private:
   static void want() {
     g_begun_since.store(0, std::memory_order_relaxed);
-    g_wanted.store(true, std::memory_order_relaxed);
-    switch_operator_events();
+    set_operator_need(OperatorNeed::kWrapping, true);
+    switch_callbacks();
   }
   /// True if the operator is present from an earlier recording.
   static bool wake(const c10::OperatorHandle& op, std::size_t count) {
@@ -283,7 +282,7 @@ void start_wrapping() {
 
 void stop_wrapping() {
   g_listening.reset();
-  g_wanted.store(false, std::memory_order_relaxed);
+  set_operator_need(OperatorNeed::kWrapping, false);
   const DispatcherLock lock;
   if (!lock.owned) return;  // hooks that stay pass every call on
   each_operator([](WantedOperator& wanted) {
@@ -298,13 +297,11 @@ void stop_wrapping() {
   });
 }
 
-bool wrapping_wanted() noexcept { return g_wanted.load(std::memory_order_relaxed); }
-
 bool wrapping_due(const char* op) noexcept {
-  if (!wrapping_wanted()) {
+  if (!has_operator_need(OperatorNeed::kWrapping)) {
     if (!has_lost_one()) return false;
     g_begun_since.store(0, std::memory_order_relaxed);
-    g_wanted.store(true, std::memory_order_relaxed);
+    set_operator_need(OperatorNeed::kWrapping, true);
     return true;
   }
   const bool of_aten = strncmp(op, "aten::", 6) == 0;
@@ -351,7 +348,7 @@ void wrap_registered_operators() {
       const bool listed = wanted.row != &unlisted_row();
       all = all && (!missing || begun >= (listed && !any ? kExpectedUntil : kUnlistedExpectedUntil));
     });
-    if (all) g_wanted.store(false, std::memory_order_relaxed);
+    if (all) set_operator_need(OperatorNeed::kWrapping, false);
   }
   busy.store(false, std::memory_order_release);
 }

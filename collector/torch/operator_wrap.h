@@ -9,10 +9,8 @@ void start_wrapping();
 /// Stops listening, and restores the kernels.
 void stop_wrapping();
 
-/// True if a registered operator of the table has kernels that are not wrapped yet.
-bool wrapping_wanted() noexcept;
-
-/// True if that is so, and it is time to check again. `op` is the operator that begins.
+/// True if a registered operator of the table has kernels that are not wrapped yet, and it is time to check again. `op`
+/// is the operator that begins.
 bool wrapping_due(const char* op) noexcept;
 
 /// Wraps the registered kernels of operators in the table.

@@ -10,9 +10,10 @@
 #include "collector/torch/allocator_hooks.h"
 #include "collector/torch/census.h"
 #include "collector/torch/gpu_memory.h"
+#include "collector/torch/install_hooks.h"
 #include "collector/torch/known_blocks.h"
 #include "collector/torch/layout.h"
-#include "collector/torch/lifetime_hooks.h"
+#include "collector/torch/new_objects.h"
 #include "collector/torch/operator_events.h"
 #include "collector/torch/operator_wrap.h"
 #include "collector/torch/rehearsal.h"
@@ -22,6 +23,8 @@
 #include "collector/torch/sharing_set.h"
 #include "collector/torch/small_blocks.h"
 #include "collector/torch/small_cuda_blocks.h"
+#include "collector/torch/storage_watch.h"
+#include "collector/torch/tensor_records.h"
 #include "collector/torch/torch_thread.h"
 #include "collector/torch/version_gate.h"
 #include "trace/base/followed_bytes.h"
@@ -103,7 +106,7 @@ void leave() noexcept {
     stop_wrapping();
   } catch (const std::exception&) {  // no memory for torch's lists: callbacks that stay do nothing
   }
-  remove_lifetime_hooks();
+  restore_all_slots();
 }
 
 void forget(void (*empty_tables)()) noexcept {
@@ -156,7 +159,7 @@ void start() {
     agent::refuse(rehearsed.refusal);
     return;
   }
-  if (!install_lifetime_hooks(rehearsed.functional, &why)) {
+  if (!install_hooks(rehearsed.functional, &why)) {
     elf::undo();
     agent::refuse(why);
     return;

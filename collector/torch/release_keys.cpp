@@ -1,22 +1,20 @@
 #include "collector/torch/release_keys.h"
 
 #include <algorithm>
-#include <atomic>
 
 #include "collector/agent/provider.h"
+#include "collector/torch/callback_switch.h"
 #include "collector/torch/census.h"
 #include "collector/torch/gpu_memory.h"
 #include "collector/torch/layout.h"
-#include "collector/torch/lifetime_hooks.h"
-#include "collector/torch/operator_events.h"
 #include "collector/torch/small_blocks.h"
 #include "collector/torch/storage_copy.h"
+#include "collector/torch/tensor_records.h"
 #include "collector/torch/torch_thread.h"
 
 namespace dcmt::torch_provider {
 namespace {
 
-constinit std::atomic<bool> g_keys_exist{false};
 constinit bool g_off = true;  ///< without a way to read memory through the kernel, a key's storage cannot be inspected
 
 /// Flag in TorchThread::pending: the verdict is written, and only the census is missing.
@@ -121,7 +119,7 @@ void forget_release_keys() noexcept {
   forget_keys();
   forget_watched();
   forget_moved_tensors();
-  g_keys_exist.store(false, std::memory_order_relaxed);
+  set_operator_need(OperatorNeed::kKeys, false);
 }
 
 bool make_release_keys() noexcept {
@@ -142,7 +140,10 @@ void key_gathered(KeyName name, Gathered what, std::uint64_t op, std::uint32_t f
   const KeyIndex key = followed_key(name);
   if (key == 0) return;
   // From here on a thread's operators are needed: a release is settled at the next one.
-  if (!keys_exist() && !g_keys_exist.exchange(true, std::memory_order_relaxed)) switch_operator_events();
+  if (!has_operator_need(OperatorNeed::kKeys)) {
+    set_operator_need(OperatorNeed::kKeys, true);
+    switch_callbacks();
+  }
   // A wrapped operator releases in the code that gathers; a function of Python does both in other code.
   if ((flags & wire::kKeyFunction) == 0) agent::prepare_visit();
   KeySlot& slot = key_at(key);
@@ -232,7 +233,7 @@ void key_release_ends(KeyName name, std::int32_t declared, std::uint64_t op, std
   if (TorchThread* thread = torch_thread(); thread != nullptr) thread->releasing = 0;
   end_release(name, declared, op, flags);
   // The next operator may already read what was released.
-  switch_operator_events();
+  switch_callbacks();
 }
 
 void settle_releases(Settling where) noexcept {
@@ -310,8 +311,6 @@ bool key_is_gathered(KeyName name) noexcept {
   const KeyGuard guard(key_at(key));
   return guard.owned && key_at(key).cycle.gathered;
 }
-
-bool keys_exist() noexcept { return g_keys_exist.load(std::memory_order_relaxed); }
 
 void watched_storage_empties(const void* storage) noexcept {
   const Claims claims = claims_on(storage);

@@ -48,10 +48,7 @@ void settle_releases(Settling where) noexcept;
 /// Makes a census of the storages that outlived their release; of the largest ones if there are many.
 void inspect_released(wire::CensusTrigger trigger) noexcept;
 
-/// True once something has been gathered.
-bool keys_exist() noexcept;
-
-// The lifetime hooks call these. Cheap if nothing is watched.
+// The hooks of tensors and storages call these. Cheap if nothing is watched.
 void watched_storage_ends(const void* storage) noexcept;
 /// The storage has no bytes any more.
 void watched_storage_empties(const void* storage) noexcept;

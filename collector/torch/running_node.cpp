@@ -10,7 +10,7 @@
 
 #include "collector/agent/provider.h"
 #include "collector/elf/elf_patch.h"
-#include "collector/torch/operator_events.h"
+#include "collector/torch/callback_switch.h"
 
 namespace dcmt::torch_provider {
 namespace {

@@ -4,10 +4,8 @@
 #include <optional>
 
 #include "collector/agent/provider.h"
-#include "collector/torch/allocator_hooks.h"
 #include "collector/torch/known_blocks.h"
 #include "collector/torch/layout.h"
-#include "collector/torch/pinned_blocks.h"
 #include "collector/torch/small_cuda_blocks.h"
 #include "collector/torch/torch_thread.h"
 #include "trace/spool/small_sizes.h"
@@ -141,17 +139,12 @@ bool remove_small_block(std::uint32_t device, const void* address) noexcept {
   return true;
 }
 
-void record_block_of(const void* storage) noexcept {
-  const std::uint64_t address = layout::data_of(storage);
-  if (agent::full_detail() || address == 0) return;
-  const std::uint32_t device =
-      layout::is_on_gpu(storage) ? wire::cuda_device(layout::device_index_of(storage)) : wire::kCpuDevice;
-  const std::int64_t bytes = device < kDevices ? forget(device, address) : 0;
-  if (bytes == 0) return;
+std::uint64_t take_small_block(std::uint32_t device, const void* address) noexcept {
+  if (agent::full_detail() || device >= kDevices) return 0;
+  const std::int64_t bytes = forget(device, reinterpret_cast<std::uint64_t>(address));
   // The allocator's lock is not held here, so this is a counter of its own.
-  g_sums[device].moved_out.fetch_add(bytes, std::memory_order_release);
-  write_block_alloc(device, reinterpret_cast<const void*>(address), static_cast<std::uint64_t>(bytes),
-                    pinned_owner(storage));
+  if (bytes != 0) g_sums[device].moved_out.fetch_add(bytes, std::memory_order_release);
+  return static_cast<std::uint64_t>(bytes);
 }
 
 void write_small_sum_before_alloc(std::uint32_t device) noexcept {

@@ -31,8 +31,10 @@ inline bool is_followed_by_size(const void* storage) noexcept {
   return bytes >= static_cast<std::uint64_t>(kFollowedBytes) || is_small_but_followed(storage);
 }
 
-/// The storage is tracked although it is small: removes its block from the sum and records it.
-void record_block_of(const void* storage) noexcept;
+/// The block gets a record of its own from now on: removes it from its sum, without the allocator's lock. Only the
+/// thread whose tensor has it may call this.
+/// @return its bytes; 0: it is in no sum
+std::uint64_t take_small_block(std::uint32_t device, const void* address) noexcept;
 
 /// Call it before another block of the device is recorded: the curve's peaks stay exact.
 void write_small_sum_before_alloc(std::uint32_t device) noexcept;

@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #include "collector/agent/provider.h"
-#include "collector/torch/key_reads.h"
+#include "collector/torch/key_table.h"
 #include "trace/wire/records.h"
 
 namespace dcmt::torch_provider {

@@ -2,10 +2,10 @@
 #include "collector/torch/testing/without_torch.h"
 
 #include "collector/agent/provider.h"
+#include "collector/torch/callback_switch.h"
 #include "collector/torch/census.h"
-#include "collector/torch/lifetime_hooks.h"
-#include "collector/torch/operator_events.h"
 #include "collector/torch/small_blocks.h"
+#include "collector/torch/tensor_records.h"
 
 namespace dcmt::agent {
 
@@ -38,6 +38,8 @@ void run_census(wire::CensusTrigger trigger, const void* storage, KeyIndex) noex
 }
 void follow_from_now(const void*) noexcept {}
 void write_small_sums() noexcept {}
-void switch_operator_events() noexcept {}
+void switch_callbacks() noexcept {}
+void set_operator_need(OperatorNeed, bool) noexcept {}
+bool has_operator_need(OperatorNeed) noexcept { return false; }
 
 }  // namespace dcmt::torch_provider

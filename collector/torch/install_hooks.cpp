@@ -1,0 +1,54 @@
+#include "collector/torch/install_hooks.h"
+
+#include <time.h>
+
+#include "collector/agent/provider.h"
+#include "collector/elf/elf_patch.h"
+#include "collector/torch/allocator_hooks.h"
+#include "collector/torch/backward_hook.h"
+#include "collector/torch/move_hooks.h"
+#include "collector/torch/new_objects.h"
+#include "collector/torch/operator_events.h"
+#include "collector/torch/storage_hooks.h"
+#include "collector/torch/tensor_hooks.h"
+
+namespace dcmt::torch_provider {
+
+bool install_hooks(bool functional, const char** why) noexcept {
+  void* c10 = elf::loaded_library("libc10.so");
+  void* cpu = elf::loaded_library("libtorch_cpu.so");
+  if (c10 == nullptr || cpu == nullptr) {
+    *why = "libc10.so or libtorch_cpu.so is not loaded under its usual name";
+    return false;
+  }
+  if (!find_tensors(c10) || !find_moves(c10, cpu) || !find_storages(c10, cpu) || !find_allocators(c10) ||
+      !find_engine(cpu)) {
+    *why = "this torch does not export the constructors, destructors or allocator functions that are hooked";
+    return false;
+  }
+  if (!tensor_table_is_ours_alone() || !move_slot_is_ours_alone() || !storage_table_is_ours_alone()) {
+    *why = "another tool has changed torch's virtual tables since it was recorded before";
+    return false;
+  }
+  if (!hook_tensors() || !hook_moves() || !hook_storages(functional) || !hook_engine()) {
+    *why = "the virtual tables of torch's objects cannot be written";
+    return false;
+  }
+  const HookedImports imports{{tensor_imports(), move_imports(), storage_imports(), engine_imports(),
+                               allocator_imports(), user_scope_imports()},
+                              {move_cuda_imports(), storage_cuda_imports()}};
+  if (redirect_imports(imports) == 0) {
+    *why = "no import slot of torch's libraries could be redirected";
+    return false;
+  }
+  if (!agent::gate_open()) {
+    // Other threads are running: a thread that was binding a slot at that time has overwritten our hook.
+    constexpr timespec kUntilBound{0, 10'000'000};
+    nanosleep(&kUntilBound, nullptr);
+    elf::inspect_all_again();
+    patch_new_objects();
+  }
+  return true;
+}
+
+}  // namespace dcmt::torch_provider
