@@ -1,4 +1,4 @@
-"""Checks the includes between folders: the directions of the architecture, and that no folder includes torch by accident.
+"""Checks the includes: the directions of the architecture, that no folder includes torch by accident, and no rings.
 
 Runs under pytest and, for the pre-commit hook, as a program that prints the violations and exits with 1.
 """
@@ -109,51 +109,60 @@ def violations_under(root: pathlib.Path) -> list[str]:
     return found
 
 
-def circle_in(graph: dict[str, set[str]]) -> list[str]:
-    """One circle of `graph` as the list of its nodes, or an empty list."""
-    done: set[str] = set()
+def rings_in(graph: dict[str, set[str]]) -> list[list[str]]:
+    """Each set of nodes of which every one leads to every other, as sorted names; the rings are sorted, too."""
+    def reached_from(start: str) -> set[str]:
+        reached: set[str] = set()
+        waiting = [start]
+        while waiting:
+            new = graph.get(waiting.pop(), set()) - reached
+            reached |= new
+            waiting += new
+        return reached
 
-    def walk(node: str, path: list[str]) -> list[str]:
-        if node in path:
-            return path[path.index(node):]
-        if node in done:
-            return []
-        for following in sorted(graph.get(node, ())):
-            found = walk(following, [*path, node])
-            if found:
-                return found
-        done.add(node)
-        return []
-
-    for start in sorted(graph):
-        found = walk(start, [])
-        if found:
-            return found
-    return []
+    reached = {node: reached_from(node) for node in graph}
+    rings = {tuple(sorted(other for other in reached[node] if node in reached.get(other, ())))
+             for node in graph if node in reached[node]}
+    return [list(ring) for ring in sorted(rings)]
 
 
-def circles_under(root: pathlib.Path) -> list[list[str]]:
-    """Circles of includes between files, and between the sub-folders of each folder that has some."""
-    files: dict[str, set[str]] = {}
+def unit_of(path: str) -> str:
+    """`foo.h` and `foo.cpp` are one unit, "foo". `foo_test.cpp` is another one."""
+    return path.rsplit(".", 1)[0]
+
+
+def units_under(root: pathlib.Path) -> dict[str, set[str]]:
+    """Each unit with the other units that one of its files includes."""
+    includes: dict[str, set[str]] = {}
     for folder in FOLDERS:
         for file in sorted((root / folder).rglob("*")):
-            if file.suffix in (".h", ".cpp") and not file.stem.endswith("_test") and "testing" not in file.parts:
+            if file.suffix in (".h", ".c", ".cpp", ".cu") and file.is_file():
                 text = file.read_text(encoding="utf-8", errors="replace")
-                files[file.relative_to(root).as_posix()] = {included for _, included in INCLUDE.findall(text)}
-    graphs = [files]
-    for folder in WITH_SUB_FOLDERS:
-        folders: dict[str, set[str]] = {}
-        for path, included in files.items():
-            if below(path, folder):
-                own = path.rsplit("/", 1)[0]
-                others = {name.rsplit("/", 1)[0] for name in included if below(name, folder)}
-                folders.setdefault(own, set()).update(others - {own})
-        graphs.append(folders)
-    return [circle for circle in map(circle_in, graphs) if circle]
+                unit = unit_of(file.relative_to(root).as_posix())
+                includes.setdefault(unit, set()).update(unit_of(included) for _, included in INCLUDE.findall(text))
+    return {unit: (included & includes.keys()) - {unit} for unit, included in includes.items()}
 
 
-def test_no_circle_between_files_or_sub_folders():
-    assert circles_under(ROOT) == []
+def sub_folders_of(folder: str, units: dict[str, set[str]]) -> dict[str, set[str]]:
+    """Each sub-folder with the other sub-folders that one of its units includes; tests may include any."""
+    folders: dict[str, set[str]] = {}
+    for unit, included in units.items():
+        if below(unit, folder) and not unit.endswith("_test") and "/testing/" not in unit:
+            own = unit.rsplit("/", 1)[0]
+            others = {name.rsplit("/", 1)[0] for name in included if below(name, folder)}
+            folders.setdefault(own, set()).update(others - {own})
+    return folders
+
+
+def rings_under(root: pathlib.Path) -> list[list[str]]:
+    """Rings of units, and of the sub-folders of each folder that has some."""
+    units = units_under(root)
+    graphs = [units, *(sub_folders_of(folder, units) for folder in WITH_SUB_FOLDERS)]
+    return [ring for graph in graphs for ring in rings_in(graph)]
+
+
+def test_no_ring_of_units_or_sub_folders():
+    assert rings_under(ROOT) == []
 
 
 def modules_of(package: pathlib.Path) -> dict[str, set[str]]:
@@ -169,18 +178,43 @@ def modules_of(package: pathlib.Path) -> dict[str, set[str]]:
     return modules
 
 
-def test_no_circle_between_python_modules():
+def test_no_ring_of_python_modules():
     modules = modules_of(ROOT / "executor" / "python" / "dcmt_zero3")
     assert any(modules.values())
-    assert circle_in(modules) == []
+    assert rings_in(modules) == []
 
 
-def test_a_planted_circle_is_found(tmp_path):
-    for path, included in (("analyzer/load/a.h", "analyzer/time/b.h"), ("analyzer/time/c.h", "analyzer/load/d.h"),
-                           ("trace/base/e.h", "trace/base/f.h"), ("trace/base/f.h", "trace/base/e.h")):
-        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / path).write_text(f'#include "{included}"\n')
-    assert circles_under(tmp_path) == [["trace/base/e.h", "trace/base/f.h"], ["analyzer/load", "analyzer/time"]]
+def plant(root: pathlib.Path, files: dict[str, str]) -> None:
+    for path, text in files.items():
+        (root / path).parent.mkdir(parents=True, exist_ok=True)
+        (root / path).write_text(text)
+
+
+def test_planted_rings_are_found(tmp_path):
+    plant(tmp_path, {
+        "analyzer/load/a.h": '#include "analyzer/time/b.h"\n',
+        "analyzer/time/b.h": "",
+        "analyzer/time/c.h": '#include "analyzer/load/d.h"\n',
+        "analyzer/load/d.h": "",
+        "trace/base/e.h": '#include "trace/base/f.h"\n',
+        "trace/base/f.h": '#include "trace/base/e.h"\n',
+        # No file includes itself by way of others, but each unit needs the other one.
+        "collector/torch/foo.h": "",
+        "collector/torch/foo.cpp": '#include "collector/torch/foo.h"\n#include "collector/torch/b.h"\n',
+        "collector/torch/b.h": "",
+        "collector/torch/b.cpp": '#include "collector/torch/b.h"\n#include "collector/torch/foo.h"\n',
+    })
+    assert rings_under(tmp_path) == [["collector/torch/b", "collector/torch/foo"], ["trace/base/e", "trace/base/f"],
+                                     ["analyzer/load", "analyzer/time"]]
+
+
+def test_a_test_is_a_unit_of_its_own(tmp_path):
+    plant(tmp_path, {
+        "trace/base/j.h": "",
+        "trace/base/j_test.cpp": '#include "trace/base/j.h"\n#include "trace/base/k.h"\n',
+        "trace/base/k.h": '#include "trace/base/j.h"\n',
+    })
+    assert rings_under(tmp_path) == []
 
 
 def test_every_include_goes_in_an_allowed_direction():
@@ -226,9 +260,7 @@ def test_a_planted_violation_is_found(tmp_path):
         "gui/models/computes.cpp": '#include "analyzer/releases/releases.h"\n',
         "cli/loads_text.cpp": '#include "analyzer/model/analysis.h"\n',
     }
-    for path, text in planted.items():
-        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / path).write_text(text)
+    plant(tmp_path, planted)
     found = violations_under(tmp_path)
     assert sorted({line.split(":")[0] for line in found}) == sorted(planted)
     assert len(found) == len(planted)
@@ -247,13 +279,11 @@ def test_allowed_includes_pass(tmp_path):
         "gui/app/a.cpp": '#include <QApplication>\n#include "gui/widgets/a.h"\n',
         "samples/story/a.cpp": '#include "collector/include/dcmt/marks.h"\n#include <torch/torch.h>\n',
     }
-    for path, text in allowed.items():
-        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / path).write_text(text)
+    plant(tmp_path, allowed)
     assert violations_under(tmp_path) == []
 
 
 if __name__ == "__main__":
-    lines = violations_under(ROOT)
+    lines = violations_under(ROOT) + [f"a ring: {', '.join(ring)}" for ring in rings_under(ROOT)]
     print("\n".join(lines), end="\n" if lines else "")
     sys.exit(1 if lines else 0)
