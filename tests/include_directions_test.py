@@ -59,7 +59,7 @@ SHOWN = ("analyzer/model", "analyzer/ranks", "analyzer/replay", "analyzer/genera
 NOT_SHOWN = ("analyzer/model/analysis.h", "cli/inputs.h")
 
 # Folders whose sub-folders depend on each other in one direction only.
-WITH_SUB_FOLDERS = ("analyzer", "convert", "collector/recorder", "collector/scan", "gui")
+WITH_SUB_FOLDERS = ("analyzer", "convert", "collector/recorder", "collector/scan", "collector/torch", "gui")
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*(["<])([^">]+)[">]', re.MULTILINE)
 
@@ -247,8 +247,8 @@ def test_a_planted_violation_is_found(tmp_path):
         "cli/too_deep.cpp": '#  include "collector/agent/gate.h"\n',
         "collector/agent/torch.cpp": "#include <c10/core/Storage.h>\n",
         "collector/agent/python.cpp": "#include <Python.h>\n",
-        "collector/agent/provider_inside.cpp": '#include "collector/torch/census.h"\n',
-        "collector/cuda/other_provider.cpp": '#include "collector/torch/layout.h"\n',
+        "collector/agent/provider_inside.cpp": '#include "collector/torch/records/census.h"\n',
+        "collector/cuda/other_provider.cpp": '#include "collector/torch/facts/layout.h"\n',
         "collector/recorder/back.cpp": '#include "cli/main.h"\n',
         "samples/story/inside.cpp": '#include "collector/agent/gate.h"\n',
         "trace/base/near.h": '#include "up.h"\n',

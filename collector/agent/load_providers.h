@@ -8,9 +8,9 @@ namespace dcmt::agent {
 ///
 /// Providers lie in `libraries`: torch-2.11/libdcmt_torch.so, python-3.12/libdcmt_python.so. A provider that was
 /// prepared for exactly this build of torch has priority: `prepared`/BUILD_ID/libdcmt_torch.so. `prepared` may be null
-/// or empty. A provider checks whether it fits before it hooks anything (collector/torch/version_gate.h). In a program
-/// that already runs, `start_python` calls the Python provider's start; nullptr: the calling thread does. If `kernels`
-/// is false, the provider for CUDA is not loaded.
+/// or empty. A provider checks whether it fits before it hooks anything (collector/torch/facts/version_gate.h). In a
+/// program that already runs, `start_python` calls the Python provider's start; nullptr: the calling thread does. If
+/// `kernels` is false, the provider for CUDA is not loaded.
 void load_providers(const char* libraries, const char* prepared, void (*start_python)(void (*start)()),
                     bool kernels) noexcept;
 

@@ -4,13 +4,13 @@
 
 #include "collector/agent/provider.h"
 #include "collector/elf/elf_patch.h"
-#include "collector/torch/allocator_hooks.h"
-#include "collector/torch/backward_hook.h"
-#include "collector/torch/move_hooks.h"
-#include "collector/torch/new_objects.h"
-#include "collector/torch/operator_events.h"
-#include "collector/torch/storage_hooks.h"
-#include "collector/torch/tensor_hooks.h"
+#include "collector/torch/hooks/allocator_hooks.h"
+#include "collector/torch/hooks/backward_hook.h"
+#include "collector/torch/hooks/move_hooks.h"
+#include "collector/torch/hooks/new_objects.h"
+#include "collector/torch/hooks/storage_hooks.h"
+#include "collector/torch/hooks/tensor_hooks.h"
+#include "collector/torch/operators/operator_events.h"
 
 namespace dcmt::torch_provider {
 

@@ -80,7 +80,7 @@ def cuda_headers(torch: pathlib.Path) -> list[pathlib.Path]:
 
 def sources(with_cuda: bool) -> list[pathlib.Path]:
     left_out = {"layout_probe.cpp", "allocator_trace_none.cpp" if with_cuda else "allocator_trace.cpp"}
-    found = [path for folder in (HERE, ROOT / "collector/elf") for path in folder.iterdir() if path.suffix in (".cpp", ".S")]
+    found = [path for folder in (HERE, ROOT / "collector/elf") for path in folder.rglob("*") if path.suffix in (".cpp", ".S")]
     # Files that include torch need by far the longest time, so they begin first.
     return sorted((path for path in found if path.name not in left_out), key=lambda path: "<torch/" not in path.read_text())
 
@@ -130,12 +130,12 @@ def prepare(out: pathlib.Path, agent: pathlib.Path) -> None:
     with tempfile.TemporaryDirectory(dir=out) as folder, concurrent.futures.ThreadPoolExecutor(JOBS) as pool:
         scratch = pathlib.Path(folder)
         build = Build(out, scratch)
-        facts = scratch / "collector/torch"
+        facts = scratch / "collector/torch/facts"
         facts.mkdir(parents=True)
         inline = across_files(compiler, scratch)
         try:
-            first = [pool.submit(build.run, sys.executable, HERE / "provider_layout.py", facts / "torch_layout.h", compiler, *includes, cpython),
-                     pool.submit(build.run, sys.executable, HERE / "list_namespaces.py", facts / "torch_namespaces.inc")]
+            first = [pool.submit(build.run, sys.executable, HERE / "facts/provider_layout.py", facts / "torch_layout.h", compiler, *includes, cpython),
+                     pool.submit(build.run, sys.executable, HERE / "facts/list_namespaces.py", facts / "torch_namespaces.inc")]
             layout = pool.submit(build.run, sys.executable, ROOT / "scripts/layouts/torch_layout.py", torch, cpython, compiler, out / "torch.layout")
             for step in first:
                 step.result()

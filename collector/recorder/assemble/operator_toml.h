@@ -19,7 +19,7 @@ struct TableRow {
 };
 
 struct OperatorTables {
-  std::string agent;           ///< read by collector/torch/operator_table.h and collector/python/function_table.h
+  std::string agent;           ///< read by operator_table.h (collector/torch) and function_table.h (collector/python)
   std::string origins;         ///< read by analyzer/storages/origins.h, through the trace
   unsigned functions = 0;      ///< number of rows for functions in `agent`
   std::vector<TableRow> rows;  ///< operators and functions, in order

@@ -9,7 +9,7 @@
 
 #include "collector/agent/hot_path.h"
 #include "collector/agent/testing/test_spool.h"
-#include "collector/torch/release_keys.h"
+#include "collector/torch/keys/release_keys.h"
 #include "collector/torch/testing/without_torch.h"
 
 namespace dcmt::torch_provider {

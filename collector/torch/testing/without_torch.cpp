@@ -2,10 +2,10 @@
 #include "collector/torch/testing/without_torch.h"
 
 #include "collector/agent/provider.h"
-#include "collector/torch/callback_switch.h"
-#include "collector/torch/census.h"
-#include "collector/torch/small_blocks.h"
-#include "collector/torch/tensor_records.h"
+#include "collector/torch/records/callback_switch.h"
+#include "collector/torch/records/census.h"
+#include "collector/torch/records/small_blocks.h"
+#include "collector/torch/records/tensor_records.h"
 
 namespace dcmt::agent {
 

@@ -8,7 +8,7 @@
 #include <atomic>
 #include <vector>
 
-#include "collector/torch/layout.h"
+#include "collector/torch/facts/layout.h"
 
 namespace dcmt::torch_provider {
 

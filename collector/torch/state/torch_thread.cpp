@@ -1,0 +1,147 @@
+#include "collector/torch/state/torch_thread.h"
+
+#include <string.h>
+
+#include <atomic>
+#include <iterator>
+
+#include "collector/agent/provider.h"
+#include "collector/torch/state/known_blocks.h"
+
+namespace dcmt::torch_provider {
+
+namespace {
+
+/// A stack of the states of threads that have ended. The word has the address of the top state and a counter, which
+/// changes when a state is removed and added again. Addresses have 47 bits and are multiples of 64.
+constinit std::atomic<std::uint64_t> g_spare{0};
+constexpr unsigned kCountBits = 17 + 6;
+constexpr std::uint64_t kCounts = (std::uint64_t{1} << kCountBits) - 1;
+
+TorchThread* uppermost(std::uint64_t spare) noexcept {
+  return reinterpret_cast<TorchThread*>(spare >> kCountBits << 6);
+}
+std::uint64_t with_uppermost(std::uint64_t spare, TorchThread* thread) noexcept {
+  return reinterpret_cast<std::uint64_t>(thread) >> 6 << kCountBits | ((spare + 1) & kCounts);
+}
+
+TorchThread* acquire_spare() noexcept {
+  std::uint64_t spare = g_spare.load(std::memory_order_acquire);
+  while (TorchThread* const thread = uppermost(spare)) {
+    // Another thread may have removed the state and use it already: then the exchange fails.
+    TorchThread* const next = __atomic_load_n(&thread->next_spare, __ATOMIC_RELAXED);
+    if (g_spare.compare_exchange_weak(spare, with_uppermost(spare, next), std::memory_order_acquire)) return thread;
+  }
+  return nullptr;
+}
+
+void give_to_spare(TorchThread* thread) noexcept {
+  std::uint64_t spare = g_spare.load(std::memory_order_relaxed);
+  do {
+    __atomic_store_n(&thread->next_spare, uppermost(spare), __ATOMIC_RELAXED);
+  } while (!g_spare.compare_exchange_weak(spare, with_uppermost(spare, thread), std::memory_order_release));
+}
+
+}  // namespace
+
+void empty_torch_threads(void (*empty_tables)()) noexcept {
+  // The list of spare states is inside the states. States beyond this array are not kept.
+  static constinit TorchThread* spare[1024] = {};
+  std::size_t count = 0;
+  while (count < std::size(spare) && (spare[count] = acquire_spare()) != nullptr) ++count;
+  empty_tables();
+  while (count > 0) give_to_spare(spare[--count]);
+}
+
+TorchThread* acquire_torch_thread() noexcept {
+  void*& slot = agent::torch_thread_slot();
+  agent::follow_thread_end();
+  if (TorchThread* const thread = acquire_spare(); thread != nullptr) {
+    *thread = {};
+    slot = thread;
+    return thread;
+  }
+  slot = agent::arena(sizeof(TorchThread));
+  return static_cast<TorchThread*>(slot);
+}
+
+void give_back_torch_thread() noexcept {
+  void*& slot = agent::torch_thread_slot();
+  auto* thread = static_cast<TorchThread*>(slot);
+  slot = nullptr;
+  if (thread == nullptr) return;
+  give_back_recent_blocks(thread->recent_blocks);
+  give_to_spare(thread);
+}
+
+std::uint64_t stack_here() noexcept {
+  TorchThread* thread = torch_thread();
+  if (thread == nullptr || thread->depth == 0 || thread->depth > TorchThread::kMaxDepth) return agent::python_stack();
+  const void* frame = agent::python_frame();
+  std::uint32_t outermost = thread->depth;
+  while (outermost > 0 && thread->running[outermost - 1].frame == frame) --outermost;
+  if (frame == nullptr || outermost == thread->depth) return agent::python_stack();
+  RunningOp& op = thread->running[outermost];
+  if (!op.stack_known) {
+    op.stack = agent::python_stack();
+    op.stack_known = true;
+  }
+  return op.stack;
+}
+
+void begin_op(TorchThread& thread, const void* function, const char* name, wire::OpScope scope) noexcept {
+  ++thread.ordinal;
+  if (thread.depth < TorchThread::kMaxDepth) {
+    // A frame that opens a user scope continues inside the scope.
+    const void* frame = scope != wire::OpScope::kUser ? agent::python_frame() : nullptr;
+    RunningOp& op = thread.running[thread.depth];
+    op.function = function;
+    op.name = name;
+    op.ordinal = thread.ordinal;
+    op.scope = static_cast<std::uint32_t>(scope);
+    op.stack_known = false;
+    op.frame = frame;
+    op.inputs_known = false;
+  }
+  ++thread.depth;
+}
+
+void end_op(TorchThread& thread, std::uint32_t at) noexcept {
+  thread.depth = at;
+  if (at >= thread.written) return;
+  thread.written = at;
+  auto* record = static_cast<wire::OpRecord*>(agent::begin_record(wire::RecordType::kOpEnd, sizeof(wire::OpRecord), 0));
+  if (record == nullptr) return;
+  record->name = 0;
+  record->ordinal = thread.running[at].ordinal;
+  agent::commit_record(record);
+}
+
+bool end_op_of(TorchThread& thread, const void* function) noexcept {
+  if (thread.depth > TorchThread::kMaxDepth) {
+    --thread.depth;
+    return true;
+  }
+  for (std::uint32_t at = thread.depth; at-- > 0;) {
+    if (thread.running[at].function != function) continue;
+    end_op(thread, at);
+    return true;
+  }
+  return false;
+}
+
+void write_ops_not_written(TorchThread& thread) noexcept {
+  const std::uint32_t known = thread.depth < TorchThread::kMaxDepth ? thread.depth : TorchThread::kMaxDepth;
+  for (; thread.written < known; ++thread.written) {
+    RunningOp& op = thread.running[thread.written];
+    const std::uint64_t name = agent::intern(op.name, strlen(op.name));
+    auto* record =
+        static_cast<wire::OpRecord*>(agent::begin_record(wire::RecordType::kOpBegin, sizeof(wire::OpRecord), op.scope));
+    if (record == nullptr) return;
+    record->name = name;
+    record->ordinal = op.ordinal;
+    agent::commit_record(record);
+  }
+}
+
+}  // namespace dcmt::torch_provider
