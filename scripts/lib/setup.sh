@@ -17,7 +17,7 @@ export CCACHE_NOHASHDIR=1 CCACHE_BASEDIR=$dcmt_root
 
 dcmt_packages=(
   g++ cmake ninja-build ccache git
-  libfmt-dev libcli11-dev nlohmann-json3-dev libsqlite3-dev libtomlplusplus-dev libelf-dev pkg-config
+  libfmt-dev libcli11-dev nlohmann-json3-dev libsqlite3-dev libtomlplusplus-dev
   libgtest-dev libbenchmark-dev
   qt6-base-dev qt6-svg-dev fonts-dejavu-core
   python3-venv python3-dev

@@ -1,15 +1,15 @@
 // A core file is foreign data: every value from it is checked against a limit.
 #include "collector/scan/memory/core_file.h"
 
+#include <elf.h>
 #include <fcntl.h>
-#include <gelf.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <memory>
+#include <optional>
 #include <string_view>
 #include <utility>
 
@@ -50,21 +50,37 @@ std::vector<MappedFile> parse_mapped_files(std::string_view note) {
   return files;
 }
 
-struct EndElf {
-  void operator()(Elf* elf) const { elf_end(elf); }
-};
+/// Reads exactly `bytes` bytes at an offset; false if the file has fewer.
+bool read_at(int file, std::uint64_t offset, void* into, std::size_t bytes) {
+  return pread(file, into, bytes, static_cast<off_t>(offset)) == static_cast<ssize_t>(bytes);
+}
 
-std::vector<MappedFile> mapped_files(Elf* core, const GElf_Phdr& notes) {
-  if (notes.p_filesz > kLargestNotes) return {};
-  Elf_Data* data = elf_getdata_rawchunk(core, static_cast<std::int64_t>(notes.p_offset), notes.p_filesz, ELF_T_NHDR);
-  GElf_Nhdr note;
-  std::size_t name = 0;
-  std::size_t content = 0;
-  for (std::size_t at = 0; data != nullptr && (at = gelf_getnote(data, at, &note, &name, &content)) > 0;) {
-    if (note.n_type != NT_FILE) continue;
-    return parse_mapped_files({static_cast<const char*>(data->d_buf) + content, note.n_descsz});
+std::vector<MappedFile> mapped_files(int core, const Elf64_Phdr& segment) {
+  if (segment.p_filesz > kLargestNotes) return {};
+  std::string notes(segment.p_filesz, '\0');
+  if (!read_at(core, segment.p_offset, notes.data(), notes.size())) return {};
+  const auto padded = [](std::size_t size) { return (size + 3) & ~std::size_t{3}; };
+  Elf64_Nhdr note;
+  for (std::size_t at = 0; at + sizeof note <= notes.size();) {
+    std::memcpy(&note, notes.data() + at, sizeof note);
+    const std::size_t content = at + sizeof note + padded(note.n_namesz);
+    if (content > notes.size() || note.n_descsz > notes.size() - content) return {};
+    if (note.n_type == NT_FILE) return parse_mapped_files(std::string_view(notes).substr(content, note.n_descsz));
+    at = content + padded(note.n_descsz);
   }
   return {};
+}
+
+/// The number of segments; nothing if this is no core file of a 64-bit x86 process.
+std::optional<std::size_t> segments_of_core(int file, const Elf64_Ehdr& header) {
+  if (std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 || header.e_ident[EI_CLASS] != ELFCLASS64 ||
+      header.e_type != ET_CORE || header.e_machine != EM_X86_64 || header.e_phentsize != sizeof(Elf64_Phdr)) {
+    return std::nullopt;
+  }
+  if (header.e_phnum != PN_XNUM) return header.e_phnum;
+  Elf64_Shdr first;  // it has the number where the header's field is too small
+  if (!read_at(file, header.e_shoff, &first, sizeof first)) return std::nullopt;
+  return first.sh_info;
 }
 
 }  // namespace
@@ -72,20 +88,16 @@ std::vector<MappedFile> mapped_files(Elf* core, const GElf_Phdr& notes) {
 Expected<CoreFile> CoreFile::open(const std::string& path) {
   CoreFile core(Descriptor(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)));
   if (core.file_.get() < 0) return unusable(path, std::string(std::strerror(errno)) + ".");
-  elf_version(EV_CURRENT);
-  const std::unique_ptr<Elf, EndElf> elf(elf_begin(core.file_.get(), ELF_C_READ, nullptr));
-  GElf_Ehdr header;
-  std::size_t count = 0;
-  if (elf == nullptr || gelf_getehdr(elf.get(), &header) == nullptr || header.e_type != ET_CORE ||
-      header.e_machine != EM_X86_64 || elf_getphdrnum(elf.get(), &count) != 0) {
-    return unusable(path, "is no core file of an x86-64 process. The kernel writes one, or: gcore PID");
-  }
+  Elf64_Ehdr header{};
+  const bool has_header = read_at(core.file_.get(), 0, &header, sizeof header);
+  const auto count = has_header ? segments_of_core(core.file_.get(), header) : std::nullopt;
+  if (!count) return unusable(path, "is no core file of an x86-64 process. The kernel writes one, or: gcore PID");
   std::vector<MappedFile> files;
   std::vector<std::pair<Region, Stored>> found;
-  for (std::size_t i = 0; i < count; ++i) {
-    GElf_Phdr segment;
-    if (gelf_getphdr(elf.get(), static_cast<int>(i), &segment) == nullptr) break;
-    if (segment.p_type == PT_NOTE && files.empty()) files = mapped_files(elf.get(), segment);
+  for (std::size_t i = 0; i < *count; ++i) {
+    Elf64_Phdr segment;
+    if (!read_at(core.file_.get(), header.e_phoff + i * sizeof segment, &segment, sizeof segment)) break;
+    if (segment.p_type == PT_NOTE && files.empty()) files = mapped_files(core.file_.get(), segment);
     if (segment.p_type != PT_LOAD || segment.p_memsz == 0 || segment.p_vaddr + segment.p_memsz < segment.p_vaddr)
       continue;
     Region region;

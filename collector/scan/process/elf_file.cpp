@@ -1,35 +1,54 @@
 #include "collector/scan/process/elf_file.h"
 
+#include <elf.h>
 #include <fcntl.h>
-#include <gelf.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <cstring>
 
+#include "trace/base/descriptor.h"
+
 namespace dcmt::scan {
 namespace {
 
+/// An entry of the table at `offset`, copied because nothing in a file is sure to be aligned. Zeros beyond the end.
+template <class Entry>
+Entry entry_at(std::string_view file, std::uint64_t offset, std::uint64_t index = 0) {
+  Entry entry{};
+  if (offset > file.size() || index >= (file.size() - offset) / sizeof entry) return entry;
+  std::memcpy(&entry, file.data() + offset + index * sizeof entry, sizeof entry);
+  return entry;
+}
+
+/// The bytes of a section; fewer if the file ends in it.
+std::string_view content_of(std::string_view file, const Elf64_Shdr& section) {
+  return section.sh_offset < file.size() ? file.substr(section.sh_offset, section.sh_size) : std::string_view();
+}
+
 /// Calls `visit(symbol, name)` for each symbol in the tables of one type, until it returns true.
 template <class Visit>
-void each_symbol(Elf* elf, unsigned table, Visit visit) {
-  for (Elf_Scn* section = nullptr; elf != nullptr && (section = elf_nextscn(elf, section)) != nullptr;) {
-    GElf_Shdr header;
-    if (gelf_getshdr(section, &header) == nullptr || header.sh_type != table || header.sh_entsize == 0) continue;
-    Elf_Data* data = elf_getdata(section, nullptr);
-    const int count = static_cast<int>(header.sh_size / header.sh_entsize);
-    for (int i = 0; data != nullptr && i < count; ++i) {
-      GElf_Sym symbol;
-      if (gelf_getsym(data, i, &symbol) == nullptr || symbol.st_value == 0) continue;
-      const char* name = elf_strptr(elf, header.sh_link, symbol.st_name);
-      if (name != nullptr && visit(symbol, name)) return;
+void each_symbol(std::string_view file, std::uint32_t table, Visit visit) {
+  const auto header = entry_at<Elf64_Ehdr>(file, 0);
+  for (std::uint64_t i = 0; i < header.e_shnum; ++i) {
+    const auto section = entry_at<Elf64_Shdr>(file, header.e_shoff, i);
+    if (section.sh_type != table) continue;
+    const std::string_view symbols = content_of(file, section);
+    const std::string_view names = content_of(file, entry_at<Elf64_Shdr>(file, header.e_shoff, section.sh_link));
+    for (std::uint64_t at = 0; at < symbols.size() / sizeof(Elf64_Sym); ++at) {
+      const auto symbol = entry_at<Elf64_Sym>(symbols, 0, at);
+      const std::size_t end = names.find('\0', symbol.st_name);
+      if (symbol.st_value == 0 || end == std::string_view::npos) continue;
+      if (visit(symbol, names.substr(symbol.st_name, end - symbol.st_name))) return;
     }
   }
 }
 
-std::optional<GElf_Sym> exported_symbol(Elf* elf, const char* wanted) {
-  std::optional<GElf_Sym> symbol;
-  each_symbol(elf, SHT_DYNSYM, [&](const GElf_Sym& found, const char* name) {
-    if (std::strcmp(name, wanted) != 0) return false;
+std::optional<Elf64_Sym> exported_symbol(std::string_view file, std::string_view wanted) {
+  std::optional<Elf64_Sym> symbol;
+  each_symbol(file, SHT_DYNSYM, [&](const Elf64_Sym& found, std::string_view name) {
+    if (name != wanted) return false;
     symbol = found;
     return true;
   });
@@ -38,39 +57,50 @@ std::optional<GElf_Sym> exported_symbol(Elf* elf, const char* wanted) {
 
 /// Calls `visit(segment)` for each loadable segment.
 template <class Visit>
-void each_segment(Elf* elf, Visit visit) {
-  std::size_t count = 0;
-  if (elf == nullptr || elf_getphdrnum(elf, &count) != 0) return;
-  for (std::size_t i = 0; i < count; ++i) {
-    GElf_Phdr segment;
-    if (gelf_getphdr(elf, static_cast<int>(i), &segment) != nullptr && segment.p_type == PT_LOAD) visit(segment);
+void each_segment(std::string_view file, Visit visit) {
+  const auto header = entry_at<Elf64_Ehdr>(file, 0);
+  for (std::uint64_t i = 0; i < header.e_phnum; ++i) {
+    const auto segment = entry_at<Elf64_Phdr>(file, header.e_phoff, i);
+    if (segment.p_type == PT_LOAD) visit(segment);
   }
 }
 
 }  // namespace
 
-ElfFile::ElfFile(const std::string& path) : file_(open(path.c_str(), O_RDONLY | O_CLOEXEC)) {
-  elf_version(EV_CURRENT);
-  if (file_.get() >= 0) elf_ = elf_begin(file_.get(), ELF_C_READ_MMAP, nullptr);
+ElfFile::ElfFile(const std::string& path) {
+  const Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  struct stat info {};
+  if (file.get() < 0 || fstat(file.get(), &info) != 0 || info.st_size == 0) return;
+  const auto size = static_cast<std::size_t>(info.st_size);
+  void* const mapped = mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file.get(), 0);
+  if (mapped == MAP_FAILED) return;
+  bytes_ = {static_cast<const char*>(mapped), size};
+  const auto header = entry_at<Elf64_Ehdr>(bytes_, 0);
+  if (std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 || header.e_ident[EI_CLASS] != ELFCLASS64) unmap();
 }
 
-ElfFile::~ElfFile() { elf_end(elf_); }
+ElfFile::~ElfFile() { unmap(); }
 
-std::optional<Address> ElfFile::exported(const char* symbol) const {
-  const std::optional<GElf_Sym> found = exported_symbol(elf_, symbol);
+void ElfFile::unmap() {
+  if (!bytes_.empty()) munmap(const_cast<char*>(bytes_.data()), bytes_.size());
+  bytes_ = {};
+}
+
+std::optional<Address> ElfFile::exported(std::string_view symbol) const {
+  const std::optional<Elf64_Sym> found = exported_symbol(bytes_, symbol);
   return found ? std::optional<Address>(found->st_value) : std::nullopt;
 }
 
-std::optional<std::uint64_t> ElfFile::exported_bytes(const char* symbol) const {
-  const std::optional<GElf_Sym> found = exported_symbol(elf_, symbol);
+std::optional<std::uint64_t> ElfFile::exported_bytes(std::string_view symbol) const {
+  const std::optional<Elf64_Sym> found = exported_symbol(bytes_, symbol);
   return found ? std::optional<std::uint64_t>(found->st_size) : std::nullopt;
 }
 
 std::optional<std::string> ElfFile::variable_at(Address value) const {
   std::optional<std::string> variable;
-  for (const unsigned table : {SHT_SYMTAB, SHT_DYNSYM}) {
-    each_symbol(elf_, table, [&](const GElf_Sym& found, const char* name) {
-      if (GELF_ST_TYPE(found.st_info) != STT_OBJECT || value < found.st_value ||
+  for (const std::uint32_t table : {SHT_SYMTAB, SHT_DYNSYM}) {
+    each_symbol(bytes_, table, [&](const Elf64_Sym& found, std::string_view name) {
+      if (ELF64_ST_TYPE(found.st_info) != STT_OBJECT || value < found.st_value ||
           value - found.st_value >= found.st_size) {
         return false;
       }
@@ -84,7 +114,7 @@ std::optional<std::string> ElfFile::variable_at(Address value) const {
 
 Address ElfFile::first_page() const {
   std::optional<Address> first;
-  each_segment(elf_, [&](const GElf_Phdr& segment) {
+  each_segment(bytes_, [&](const Elf64_Phdr& segment) {
     if (!first) first = segment.p_vaddr & ~Address{4095};
   });
   return first.value_or(0);
@@ -92,7 +122,7 @@ Address ElfFile::first_page() const {
 
 Address ElfFile::end() const {
   Address end = 0;
-  each_segment(elf_, [&](const GElf_Phdr& segment) { end = std::max(end, segment.p_vaddr + segment.p_memsz); });
+  each_segment(bytes_, [&](const Elf64_Phdr& segment) { end = std::max(end, segment.p_vaddr + segment.p_memsz); });
   return end;
 }
 

@@ -1,18 +1,17 @@
 // An ELF file on disk: the addresses of its symbols, and the variable at an address.
 #pragma once
 
-#include <libelf.h>
-
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "collector/scan/memory/memory_source.h"
-#include "trace/base/descriptor.h"
 
 namespace dcmt::scan {
 
-/// Empty if the file cannot be read or is not an ELF file. Not thread-safe.
+/// Empty if the file cannot be read or is not a 64-bit ELF file. What a damaged file names beyond its end reads as
+/// zeros. The file stays mapped; threads may share it.
 class ElfFile {
  public:
   explicit ElfFile(const std::string& path);
@@ -21,9 +20,9 @@ class ElfFile {
   ElfFile& operator=(const ElfFile&) = delete;
 
   /// The value of an exported symbol in the file.
-  [[nodiscard]] std::optional<Address> exported(const char* symbol) const;
+  [[nodiscard]] std::optional<Address> exported(std::string_view symbol) const;
   /// The size of an exported symbol in the file, in bytes.
-  [[nodiscard]] std::optional<std::uint64_t> exported_bytes(const char* symbol) const;
+  [[nodiscard]] std::optional<std::uint64_t> exported_bytes(std::string_view symbol) const;
   /// The mangled name of the variable that covers `value`, exported or not.
   [[nodiscard]] std::optional<std::string> variable_at(Address value) const;
   /// The page that the file requests for its first segment; 0 if the file can be loaded anywhere.
@@ -32,8 +31,9 @@ class ElfFile {
   [[nodiscard]] Address end() const;
 
  private:
-  Descriptor file_;
-  Elf* elf_ = nullptr;
+  void unmap();
+
+  std::string_view bytes_;
 };
 
 }  // namespace dcmt::scan
