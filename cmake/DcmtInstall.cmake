@@ -2,6 +2,11 @@
 # and C++ runtimes lies in it. Nothing in it knows where it was built.
 set(DCMT_RUNTIME "^ld-linux" "^lib(c|m|gcc_s|stdc\\+\\+)\\.so")
 
+# Its licence, and those of all that it contains (scripts/licences).
+file(GLOB dcmt_licences CONFIGURE_DEPENDS licences/*.txt)
+list(PREPEND dcmt_licences LICENSE NOTICE)
+install(FILES ${dcmt_licences} DESTINATION share/doc/dc-memtrace)
+
 install(DIRECTORY ${PROJECT_BINARY_DIR}/share/man ${PROJECT_BINARY_DIR}/share/bash-completion ${PROJECT_BINARY_DIR}/share/zsh
         DESTINATION share)
 
@@ -42,7 +47,11 @@ if(DCMT_GUI)
           ${PROJECT_BINARY_DIR}/share/zsh DESTINATION share COMPONENT reader EXCLUDE_FROM_ALL)
   install(FILES ${PROJECT_BINARY_DIR}/share/dcmt/undeleted_names.py ${PROJECT_BINARY_DIR}/share/dcmt/csv_to_parquet.py
           DESTINATION share/dcmt COMPONENT reader EXCLUDE_FROM_ALL)
+  install(FILES ${dcmt_licences} DESTINATION share/doc/dc-memtrace COMPONENT reader EXCLUDE_FROM_ALL)
+  install(FILES licences/debian-copyright DESTINATION share/doc/dc-memtrace RENAME copyright COMPONENT reader
+          EXCLUDE_FROM_ALL)
   set(CPACK_GENERATOR DEB)
+  set(CPACK_RESOURCE_FILE_LICENSE ${PROJECT_SOURCE_DIR}/LICENSE)
   set(CPACK_PACKAGE_NAME dc-memtrace)
   set(CPACK_PACKAGE_CONTACT "the authors of dc-memtrace")
   set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "Reads traces of the memory of PyTorch programs: reports and a timeline")
