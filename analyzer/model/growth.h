@@ -62,8 +62,7 @@ struct Growth {
     field("storages", &Growth::storages, "alive at the end of the last step");
     field("seen", &Growth::seen,
           "of them, those that a reading of the memory found there; the others were made at the same places");
-    field("alone_bytes", &Growth::alone,
-          "of them, what goes if it alone lets go; the rest is held by other findings, too, or by more");
+    field("alone_bytes", &Growth::alone, "bytes freed if only this holder is cleared");
     field("sites", &Growth::sites, "where they were made, most bytes first");
     field("stored_by", &Growth::stored_by,
           "statements that may have put them there, found by their text in the user's files through which they were "

@@ -41,7 +41,7 @@ struct HoldingContainer {
     field("place", &HoldingContainer::place, "where the frame stood that is the root; null: another root");
     field("storages", &HoldingContainer::storages, "of those asked for, that its entries lead to");
     field("bytes", &HoldingContainer::bytes, "of these");
-    field("alone_bytes", &HoldingContainer::alone, "of these, what goes if it alone lets go of its entries");
+    field("alone_bytes", &HoldingContainer::alone, "of these, bytes freed if only this container is cleared");
   }
 };
 

@@ -104,7 +104,7 @@ GrowingArrays growing_arrays(const TraceData& data, const Rounds& rounds, double
 }
 
 std::string why_of(std::string_view kind) {
-  if (kind == "numpy") return "each step adds arrays of numpy to it, and none of them goes";
+  if (kind == "numpy") return "each step adds arrays of numpy to it, and none is freed";
   if (kind == "malloc") {
     return "malloc gives more than it gets back: arrays of numpy or Arrow, an extension in C, large buffers of Python, "
            "or torch's profiler, which keeps its events while it runs";

@@ -98,8 +98,7 @@ std::size_t patch_new_objects() noexcept {
   if (patched.postponed) agent::note_objects_changed();
   if (patched.given_up != nullptr) {
     char text[512];
-    snprintf(text, sizeof text, "%s was never seen loaded to the end, so what it does with tensors is not seen",
-             patched.given_up);
+    snprintf(text, sizeof text, "%s never finished loading; its tensors are not recorded", patched.given_up);
     agent::diagnose(wire::DiagnosticCode::kNote, text);
   }
   end_patching();
