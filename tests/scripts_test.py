@@ -1,4 +1,5 @@
-"""The small programs in scripts/lib: totals of a test run, comparison of peaks, missing packages, the table of versions."""
+"""The small programs in scripts/lib: totals of a test run, comparison of peaks, missing packages, the table of versions,
+subjects of commits."""
 
 from __future__ import annotations
 
@@ -158,3 +159,13 @@ def test_a_build_that_meets_another_version(tmp_path, met, outcome, code):
     matrix()[0].keep(tmp_path / "results" / "torch2.11-cp311" / "met" / f"{met}.json", {"outcome": outcome, "why": "w"})
     found, text = table_of(tmp_path)
     assert (found, f"| torch2.11-cp311 | {outcome}" in text) == (code, True)
+
+
+@pytest.mark.parametrize(
+    ("message", "code"),
+    [("x" * 72 + "\n\n" + "y" * 100, 0), ("# a comment\n" + "x" * 72, 0), ("x" * 73, 1), ("Größe: " + "ä" * 65, 0)],
+)
+def test_the_subject_of_a_commit_has_at_most_72_characters(tmp_path, message, code):
+    (tmp_path / "message").write_text(message)
+    done = subprocess.run([LIB / "subject_length.sh", tmp_path / "message"], capture_output=True, text=True)
+    assert (done.returncode, done.stderr.count("\n")) == (code, code)

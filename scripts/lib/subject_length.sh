@@ -3,6 +3,7 @@
 # gives it, or each line of standard input.
 set -euo pipefail
 
+export LC_ALL=C.UTF-8  # characters, not bytes
 longest=72
 if (($# == 1)); then
   subjects=$(grep -v '^#' "$1" | head -n 1)
