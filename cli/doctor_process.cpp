@@ -11,7 +11,7 @@
 #include <string>
 #include <utility>
 
-#include "collector/recorder/job/attach.h"
+#include "collector/recorder/drive/attach.h"
 #include "collector/recorder/target/borrow_thread.h"
 #include "collector/recorder/target/entry_code.h"
 #include "collector/recorder/target/inject.h"
