@@ -17,6 +17,7 @@
 #include "cli/recording_options.h"
 #include "collector/recorder/drive/attach.h"
 #include "collector/recorder/target/choose_targets.h"
+#include "collector/recorder/target/standby.h"
 #include "trace/base/shell_words.h"
 
 namespace dcmt::cli {

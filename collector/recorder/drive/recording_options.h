@@ -26,6 +26,13 @@ struct RecordingOptions {
   int exit_wait = agent::kDefaultExitWait;   ///< how many seconds a program waits at its end for a reading, at most
   bool replace = false;                      ///< replace a run in the folder
   bool quiet = false;                        ///< no status line
+
+  /// All tables of operators.
+  [[nodiscard]] std::vector<std::string> all_tables() const {
+    std::vector<std::string> tables = operator_tables;
+    tables.push_back(shipped_operators);
+    return tables;
+  }
 };
 
 }  // namespace dcmt::recorder

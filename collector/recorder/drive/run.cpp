@@ -1,21 +1,15 @@
 #include "collector/recorder/drive/run.h"
 
 #include <fmt/format.h>
-#include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <chrono>
 #include <cstring>
 #include <exception>
-#include <filesystem>
 #include <fstream>
 #include <optional>
-#include <sstream>
-#include <thread>
 #include <utility>
 
 #include "collector/agent/environment.h"
@@ -24,30 +18,27 @@
 #include "collector/recorder/assemble/unmatched_rows.h"
 #include "collector/recorder/console/status_line.h"
 #include "collector/recorder/drive/child_process.h"
+#include "collector/recorder/drive/command.h"
+#include "collector/recorder/drive/job_processes.h"
 #include "collector/recorder/drive/preload.h"
+#include "collector/recorder/drive/record_rounds.h"
 #include "collector/recorder/drive/session.h"
 #include "collector/recorder/drive/signal_queue.h"
 #include "collector/recorder/folder/local_folder.h"
 #include "collector/recorder/folder/run_claim.h"
 #include "collector/recorder/folder/run_folder.h"
 #include "collector/recorder/target/launch.h"
-#include "collector/recorder/target/process_table.h"
 #include "trace/base/shell_words.h"
 #include "trace/spool/layout.h"
 
 namespace dcmt::recorder {
-namespace fs = std::filesystem;
-
 namespace {
 
-/// Time between two polls of the spools: each poll has a fixed cost, so it should find many records.
-constexpr auto kPause = std::chrono::milliseconds(10);
-/// With so many records at once, they come faster than they are processed: no pause.
-constexpr std::size_t kManyRecords = 20'000;
-constexpr auto kStatusEvery = std::chrono::milliseconds(250);
 /// Processes that outlive the command are recorded for this long, unless the recorder waits for them; then their traces
 /// are finished. Including that, the command's caller waits less than a second.
 constexpr auto kGrace = std::chrono::milliseconds(500);
+
+constexpr SessionRules kRules{.ends_with_error = false, .keeps_empty = false, .reports_out_of_memory = true};
 
 Expected<std::string> find_agent(const std::string& libraries) {
   std::string agent = libraries + "/libdcmt_agent.so";
@@ -56,68 +47,28 @@ Expected<std::string> find_agent(const std::string& libraries) {
                agent + ": the agent is missing. Install dc-memtrace again, or build it with a Python that has torch."};
 }
 
-/// Checks whether the job has ended. If its terminal stopped it, stops this process, too, until it is continued.
-void follow(JobState& job, StatusLine& line) {
-  int status = 0;
-  while (!job.wait_status && waitpid(job.pid, &status, WNOHANG | WUNTRACED) == job.pid) {
-    if (WIFSTOPPED(status)) {
-      line.give_back();
-      stop_as_the_job(WSTOPSIG(status));
-    } else {
-      job.wait_status = status;
-    }
-  }
-}
-
-RunState state_at_start(const RunOptions& options, const TraceFolders& folders, const std::string& spool_folder) {
-  RunState state;
-  state.spool_folder = spool_folder;
-  if (folders.moves()) state.local_folder = folders.local;
-  state.recorder_pid = getpid();
-  state.recorder_start = process_start(getpid());
-  state.host = this_host();
-  state.boot = this_boot();
-  state.command = options.command;
-  state.state = "recording";
-  return state;
-}
-
-void pass_signals_on(SignalQueue& signals, const JobState& job) {
-  for (const signalfd_siginfo& signal : signals.receive()) {
-    if (!job.wait_status) pass_on(job.pid, signal);  // once it is reaped, another process can have its pid
-  }
-}
-
-/// The job continues without being recorded.
-void wait_for_job(SignalQueue& signals, JobState& job, StatusLine& line) {
-  while (follow(job, line), !job.wait_status) {
-    pass_signals_on(signals, job);
-    std::this_thread::sleep_for(kPause);
-  }
-}
-
-/// Records until the job has ended, and until its child processes have ended or need not be waited for.
-void record(Session& session, SignalQueue& signals, JobState& job, const RunOptions& options, StatusLine& line) {
+/// Records until the command has ended, and until its child processes have ended or need not be waited for.
+Status record(Command& command, JobProcesses& processes, const Session& session, SignalQueue& signals,
+              const RunOptions& options, StatusLine& line) {
   using Clock = std::chrono::steady_clock;
-  auto last_status = Clock::now();
-  std::optional<Clock::time_point> job_ended;
-  for (;;) {
-    follow(job, line);
-    pass_signals_on(signals, job);
-    const std::size_t drained = session.poll(job);
-    const auto now = Clock::now();
-    const bool asked_to_end = signals.asked_to_end();
-    if (job.wait_status) {
-      if (session.idle()) return;
-      if (job_ended && (asked_to_end || (!options.wait_children && now - *job_ended > kGrace))) return;
-      if (!job_ended) job_ended = now;
+  std::optional<Clock::time_point> ended;
+  return record_rounds([&]() -> Expected<Round> {
+    command.follow();
+    DCMT_ASSIGN_OR_RETURN(const std::size_t drained, processes.drain(command));
+    bool is_last = false;
+    if (command.wait_status()) {
+      const auto now = Clock::now();
+      is_last = session.idle();
+      if (!ended) {
+        ended = now;
+        if (signals.asked_to_end()) signals.forget_end();  // that was for the command
+      } else {
+        is_last |= signals.asked_to_end() || (!options.wait_children && now - *ended > kGrace);
+      }
     }
-    if (line.possible() && now - last_status > kStatusEvery && !session.idle()) {
-      line.show(session.status_line());
-      last_status = now;
-    }
-    if (drained < kManyRecords) std::this_thread::sleep_for(kPause);
-  }
+    line.update([&] { return session.idle() ? "" : session.status_line(); });
+    return Round{drained, is_last};
+  });
 }
 
 }  // namespace
@@ -136,11 +87,9 @@ Expected<RunResult> exec_in_standby(const std::string& libraries, const std::vec
 }
 
 Expected<RunResult> run(const RunOptions& options) {
-  SignalQueue signals;
+  SignalQueue signals(SignalsFor::kJob);
   DCMT_ASSIGN_OR_RETURN(const std::string agent, find_agent(options.libraries));
-  std::vector<std::string> tables = options.operator_tables;
-  tables.push_back(options.shipped_operators);
-  DCMT_ASSIGN_OR_RETURN(OperatorTables operators, compile_operator_tables(tables));
+  DCMT_ASSIGN_OR_RETURN(OperatorTables operators, compile_operator_tables(options.all_tables()));
   if (const int code = check_executable(options.command.front()); code != 0) {
     return RunResult{code, {}, {not_started_line(options.command.front(), code)}};
   }
@@ -149,7 +98,7 @@ Expected<RunResult> run(const RunOptions& options) {
   DCMT_ASSIGN_OR_RETURN(std::string spool_folder, make_spool_folder(folders.local, 2 * spool::file_bytes(chunks)));
   const auto remove_folders = [&] {
     remove_spool_folder(folders.local, spool_folder);
-    if (folders.moves()) remove_local_folder(folders.local);
+    remove_local_folder(folders);
   };
   const std::string operators_file = spool_folder + "/operators";
   std::ofstream operators_out(operators_file);
@@ -161,7 +110,8 @@ Expected<RunResult> run(const RunOptions& options) {
   }
 
   const Launch launch = launch_of_environment();
-  RunState state = state_at_start(options, folders, spool_folder);
+  RunState state = state_at_start(options.command, folders);
+  state.spool_folder = spool_folder;
   if (const Status claimed = claim_run_folder(options.folder, options.replace, launch, state); !claimed.ok()) {
     remove_folders();
     return claimed.error();
@@ -177,30 +127,30 @@ Expected<RunResult> run(const RunOptions& options) {
                                      {agent::kEnvOperators, operators_file}});
   DCMT_ASSIGN_OR_RETURN(pid_t pid, start_child(options.command, variables, signals));
 
-  StatusLine line(!options.quiet);
-  Session session(folders, spool_folder, options.retention, operators.origins,
-                  options.owners ? options.layouts : scan::LayoutFolders(), launch, state);
-  JobState job{pid, std::nullopt};
+  StatusLine line(!options.quiet, StatusPlace::kLastRow);
+  Command command(pid, signals, line);
+  Session session(options, folders, operators.origins, state, kRules);
+  JobProcesses processes(spool_folder, options.command, launch, session);
+  Status recorded;
   try {
-    record(session, signals, job, options, line);
-    session.abandon_rest();
+    recorded = record(command, processes, session, signals, options, line);
+    if (recorded.ok()) processes.abandon_rest();
   } catch (const std::exception& error) {  // such as no memory: the job and its exit code do not depend on recording
-    line.give_back();
-    wait_for_job(signals, job, line);
+    recorded = {ErrorCode::kStopped, error.what()};
+  }
+  line.give_back();
+  const int exit = shell_exit_code(command.wait());
+  if (!recorded.ok()) {
     state.recorder_pid = 0;
     state.notes = {
         fmt::format("recording stopped: {}. The job ran on unrecorded. dc-memtrace report {} recovers what "
                     "was recorded before.",
-                    error.what(), shell_word(options.folder))};
+                    recorded.error().message, shell_word(options.folder))};
     (void)save_run(options.folder, state);
-    return RunResult{shell_exit_code(*job.wait_status), {}, state.notes};
+    return RunResult{exit, {}, state.notes};
   }
-  line.give_back();
 
-  RunResult result;
-  result.job_exit = shell_exit_code(*job.wait_status);
-  result.traces = session.finished();
-  result.notes = session.notes();
+  RunResult result{exit, session.finished(), session.notes()};
   // Most of the shipped rows are for other programs.
   std::erase_if(operators.rows, [&](const TableRow& row) { return row.path == options.shipped_operators; });
   const Expected<std::vector<std::string>> unmatched = unmatched_rows(operators.rows, result.traces);
@@ -209,13 +159,7 @@ Expected<RunResult> run(const RunOptions& options) {
     remove_spool_folder(folders.local, spool_folder);
     state.spool_folder.clear();
   }
-  if (session.unfinished() || session.unmoved()) {
-    state.recorder_pid = 0;
-  } else {
-    state.state = "finished";
-    state.local_folder.clear();
-    if (folders.moves()) remove_local_folder(folders.local);
-  }
+  session.close();
   if (result.traces.empty() && result.notes.empty()) {
     result.notes.emplace_back("no process that was followed made a tensor: nothing was recorded");
   }

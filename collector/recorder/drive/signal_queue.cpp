@@ -3,7 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <utility>
+#include <array>
 
 namespace dcmt::recorder {
 namespace {
@@ -13,6 +13,8 @@ constexpr auto kSettle = std::chrono::milliseconds(30);
 /// A signal that only the witness got, and so long ago, was sent to the witness alone.
 constexpr auto kForget = std::chrono::milliseconds(300);
 constexpr int kFirstRealTime = 32;
+/// Signals that ask a process to end.
+constexpr std::array kAskToEnd{SIGINT, SIGTERM, SIGHUP, SIGQUIT};
 
 /// True for signals that this process causes by a write, or by its own use of the processor.
 bool is_own(const signalfd_siginfo& info) {
@@ -23,16 +25,24 @@ bool is_own(const signalfd_siginfo& info) {
 
 }  // namespace
 
-SignalQueue::SignalQueue() {
+SignalQueue::SignalQueue(SignalsFor whom) {
   sigset_t ours;
-  sigfillset(&ours);
-  sigdelset(&ours, SIGCHLD);
+  if (whom == SignalsFor::kJob) {
+    sigfillset(&ours);
+    sigdelset(&ours, SIGCHLD);
+  } else {
+    sigemptyset(&ours);
+    for (const int signal : kAskToEnd) sigaddset(&ours, signal);
+    sigaddset(&ours, SIGPIPE);
+  }
   pthread_sigmask(SIG_BLOCK, &ours, &before_);
-  // If SIGCHLD were ignored, an ended child would leave no exit status.
-  struct sigaction standard {};
-  standard.sa_handler = SIG_DFL;
-  sigaction(SIGCHLD, &standard, &child_before_);
-  witness_.emplace();
+  if (whom == SignalsFor::kJob) {
+    // If SIGCHLD were ignored, an ended child would leave no exit status.
+    struct sigaction standard {};
+    standard.sa_handler = SIG_DFL;
+    sigaction(SIGCHLD, &standard, &child_before_);
+    witness_.emplace();
+  }
   fd_ = signalfd(-1, &ours, SFD_NONBLOCK | SFD_CLOEXEC);
 }
 
@@ -45,8 +55,8 @@ void SignalQueue::read_all() {
   while (fd_ >= 0 && read(fd_, &info, sizeof info) == static_cast<ssize_t>(sizeof info)) {
     if (is_own(info)) continue;
     const auto signal = static_cast<int>(info.ssi_signo);
-    asked_to_end_ |= signal == SIGINT || signal == SIGTERM || signal == SIGHUP || signal == SIGQUIT;
-    pending_.push_back({info, Clock::now()});
+    asked_to_end_ |= std::ranges::find(kAskToEnd, signal) != kAskToEnd.end();
+    if (witness_) pending_.push_back({info, Clock::now()});
   }
 }
 
@@ -91,7 +101,7 @@ std::vector<signalfd_siginfo> SignalQueue::receive() {
 
 bool SignalQueue::asked_to_end() {
   read_all();
-  return std::exchange(asked_to_end_, false);
+  return asked_to_end_;
 }
 
 void SignalQueue::restore() const {

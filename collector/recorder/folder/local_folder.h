@@ -27,6 +27,10 @@ Status check_local_folder(const std::string& folder);
 
 /// Removes the folder if it has no trace any more.
 void remove_local_folder(const std::string& folder);
+/// The same for the local folder of a run, if it has one.
+inline void remove_local_folder(const TraceFolders& folders) {
+  if (folders.moves()) remove_local_folder(folders.local);
+}
 
 /// The output folder of a local folder; `folder` itself if it is none.
 std::string output_folder_of(const std::string& folder);

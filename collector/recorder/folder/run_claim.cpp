@@ -9,6 +9,7 @@
 #include <cstring>
 #include <filesystem>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "collector/recorder/folder/folder_lock.h"
@@ -110,6 +111,18 @@ Status make_folder(const std::string& folder) {
 
 }  // namespace
 
+RunState state_at_start(std::vector<std::string> command, const TraceFolders& folders) {
+  RunState state;
+  if (folders.moves()) state.local_folder = folders.local;
+  state.recorder_pid = getpid();
+  state.recorder_start = process_start(getpid());
+  state.host = this_host();
+  state.boot = this_boot();
+  state.command = std::move(command);
+  state.state = "recording";
+  return state;
+}
+
 Expected<TraceFolders> prepare_folders(const std::string& folder, const std::string& scratch) {
   DCMT_RETURN_IF_ERROR(make_folder(folder));
   DCMT_ASSIGN_OR_RETURN(TraceFolders folders, trace_folders(folder, scratch));
@@ -121,7 +134,7 @@ Expected<TraceFolders> prepare_folders(const std::string& folder, const std::str
   }
   remove_trace(path);
   if (status.ok()) return folders;
-  if (folders.moves()) remove_local_folder(folders.local);
+  remove_local_folder(folders);
   return Error{ErrorCode::kIo, status.error().message +
                                    " Traces cannot be written there (no room, or a file system without locks, as some "
                                    "network ones): write them to a local folder first, with --scratch."};

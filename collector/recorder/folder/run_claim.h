@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "collector/recorder/folder/local_folder.h"
 #include "collector/recorder/folder/run_folder.h"
@@ -9,6 +10,9 @@
 #include "trace/base/status.h"
 
 namespace dcmt::recorder {
+
+/// The state of a run that this process begins to record.
+RunState state_at_start(std::vector<std::string> command, const TraceFolders& folders);
 
 /// Makes the folder if necessary, and writes `run` into it, under a file name that it stores in RunState::file.
 ///

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <optional>
@@ -27,6 +28,8 @@ using agent::StandbyReply;
 using agent::StandbyRequest;
 
 constexpr int kAskEveryMs = 100;
+/// A process that needs longer to remove its hooks is stopped, or busy in a long call.
+constexpr auto kMostUntilEnd = std::chrono::seconds(5);
 
 Error cannot(std::string why) { return {ErrorCode::kCannotRecord, std::move(why)}; }
 
@@ -150,6 +153,12 @@ Expected<StandbyReply> StandbyConnection::receive(const std::function<bool()>& w
     return cannot(fmt::format("{} is not recorded: {}", process_text(pid_), printable(reply.message)));
   }
   return reply;
+}
+
+Status StandbyConnection::detach(const std::function<bool()>& waits_on) {
+  DCMT_RETURN_IF_ERROR(send(standby_request(agent::Ask::kDetach)));
+  const auto until = std::chrono::steady_clock::now() + kMostUntilEnd;
+  return receive([&] { return std::chrono::steady_clock::now() < until && waits_on(); }).status();
 }
 
 bool StandbyConnection::has_ended() const {

@@ -24,6 +24,9 @@ class StandbyConnection {
   /// Waits for an answer; nullptr if the process has closed the connection. A refusal is kCannotRecord with its reason.
   /// `waits_on` is called every tenth of a second: false cancels (kStopped).
   Expected<agent::StandbyReply> receive(const std::function<bool()>& waits_on);
+  /// Asks the process to end its recording, and waits until its hooks are removed: kStopped after five seconds.
+  /// `waits_on` as in receive().
+  Status detach(const std::function<bool()>& waits_on);
   /// The process has closed the connection, or has sent something.
   [[nodiscard]] bool has_ended() const;
 
