@@ -15,8 +15,9 @@
 #include "cli/default_folder.h"
 #include "cli/installation.h"
 #include "cli/recording_options.h"
-#include "collector/recorder/job/attach.h"
-#include "collector/recorder/job/choose_targets.h"
+#include "collector/recorder/drive/attach.h"
+#include "collector/recorder/target/choose_targets.h"
+#include "collector/recorder/target/standby.h"
 #include "trace/base/shell_words.h"
 
 namespace dcmt::cli {

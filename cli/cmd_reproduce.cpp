@@ -26,7 +26,7 @@
 #include "cli/json_writer.h"
 #include "cli/reproduce_text.h"
 #include "cli/story_program.h"
-#include "collector/recorder/job/run.h"
+#include "collector/recorder/drive/run.h"
 #include "trace/base/scratch_folder.h"
 
 namespace dcmt::cli {

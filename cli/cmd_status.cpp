@@ -9,7 +9,7 @@
 #include "cli/json_writer.h"
 #include "cli/standby_list.h"
 #include "cli/text.h"
-#include "collector/recorder/job/attach.h"
+#include "collector/recorder/target/standby.h"
 #include "collector/recorder/target/target_process.h"
 #include "trace/base/printable.h"
 

@@ -11,10 +11,10 @@
 #include <string>
 #include <utility>
 
-#include "collector/recorder/job/attach.h"
 #include "collector/recorder/target/borrow_thread.h"
 #include "collector/recorder/target/entry_code.h"
 #include "collector/recorder/target/inject.h"
+#include "collector/recorder/target/standby.h"
 #include "collector/recorder/target/target_process.h"
 #include "trace/base/printable.h"
 #include "trace/base/read_file.h"

@@ -11,8 +11,8 @@
 #include "analyzer/compare/memory_facts.h"
 #include "cli/inputs.h"
 #include "cli/installation.h"
-#include "collector/recorder/job/run.h"
-#include "collector/recorder/job/run_folder.h"
+#include "collector/recorder/drive/run.h"
+#include "collector/recorder/folder/run_folder.h"
 #include "trace/base/printable.h"
 
 namespace dcmt::cli {

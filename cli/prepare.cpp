@@ -19,7 +19,7 @@
 #include "cli/doctor.h"
 #include "cli/installation.h"
 #include "cli/text.h"
-#include "collector/recorder/job/run.h"
+#include "collector/recorder/drive/run.h"
 #include "trace/base/build_id.h"
 #include "trace/base/scratch_folder.h"
 

@@ -3,7 +3,7 @@
 
 #include <memory>
 
-#include "collector/recorder/job/recording_options.h"
+#include "collector/recorder/drive/recording_options.h"
 
 namespace CLI {
 class App;

@@ -29,7 +29,7 @@ ALLOWED = {
     "collector/recorder": ("collector/agent", "collector/include", "collector/scan", "trace"),
     "cli": ("analyzer", "gui/scene", "gui/load", "collector/recorder", "collector/scan", "convert", "trace"),
     "gui/scene": (),
-    "gui/load": ("gui/scene", "analyzer", "convert", "collector/recorder/job/run_folder.h", "collector/recorder/job/local_folder.h",
+    "gui/load": ("gui/scene", "analyzer", "convert", "collector/recorder/folder/run_folder.h", "collector/recorder/folder/local_folder.h",
                  "trace"),
     "gui/models": ("gui/load", "gui/scene", "analyzer/model", "analyzer/compare/difference.h", "trace/base"),
     "gui/widgets": ("gui/models", "gui/load", "gui/scene", "analyzer/model", "trace/base"),
@@ -243,7 +243,7 @@ def test_contributing_has_these_directions():
 def test_a_planted_violation_is_found(tmp_path):
     planted = {
         "trace/base/up.h": '#include "analyzer/rules/finding.h"\n',
-        "analyzer/sideways.cpp": '#include "collector/recorder/job/run.h"\n',
+        "analyzer/sideways.cpp": '#include "collector/recorder/drive/run.h"\n',
         "cli/too_deep.cpp": '#  include "collector/agent/gate.h"\n',
         "collector/agent/torch.cpp": "#include <c10/core/Storage.h>\n",
         "collector/agent/python.cpp": "#include <Python.h>\n",
@@ -271,7 +271,7 @@ def test_allowed_includes_pass(tmp_path):
         "trace/base/a.h": '#include "trace/base/status.h"\n#include <vector>\n',
         "analyzer/a.cpp": '#include "analyzer/a.h"\n#include "trace/base/status.h"\n#include <fmt/format.h>\n',
         "cli/a_text.cpp": '#include "analyzer/model/report.h"\n#include "trace/base/code_path.h"\n',
-        "cli/a.cpp": '#include "analyzer/a.h"\n#include "collector/recorder/job/run.h"\n#include "trace/base/status.h"\n',
+        "cli/a.cpp": '#include "analyzer/a.h"\n#include "collector/recorder/drive/run.h"\n#include "trace/base/status.h"\n',
         "collector/agent/a.cpp": '#include "collector/agent/a.h"\n#include "trace/wire/records.h"\n',
         "collector/torch/a.cpp": '#include "collector/agent/provider.h"\n#include <torch/library.h>\n',
         "gui/load/a.h": '#include "analyzer/model/report.h"\n#include "gui/scene/curve.h"\n',

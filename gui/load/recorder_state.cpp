@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "collector/recorder/job/local_folder.h"
-#include "collector/recorder/job/run_folder.h"
+#include "collector/recorder/folder/local_folder.h"
+#include "collector/recorder/folder/run_folder.h"
 
 namespace dcmt::gui::load {
 namespace {

@@ -10,8 +10,8 @@
 
 #include "analyzer/compare/memory_facts.h"
 #include "analyzer/testing/test_trace.h"
-#include "collector/recorder/job/local_folder.h"
-#include "collector/recorder/job/run_folder.h"
+#include "collector/recorder/folder/local_folder.h"
+#include "collector/recorder/folder/run_folder.h"
 #include "gui/load/comparison.h"
 #include "gui/load/file_stamp.h"
 #include "gui/load/ranks.h"

@@ -5,7 +5,7 @@
 #include <system_error>
 #include <utility>
 
-#include "collector/recorder/job/run_folder.h"
+#include "collector/recorder/folder/run_folder.h"
 #include "convert/snapshot/snapshot_trace.h"
 #include "trace/base/printable.h"
 #include "trace/base/scratch_folder.h"

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "collector/recorder/job/local_folder.h"
-#include "collector/recorder/job/run_folder.h"
+#include "collector/recorder/folder/local_folder.h"
+#include "collector/recorder/folder/run_folder.h"
 
 namespace dcmt::gui::load {
 

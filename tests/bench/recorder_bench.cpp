@@ -23,7 +23,7 @@
 #include "collector/agent/gate.h"
 #include "collector/agent/seen.h"
 #include "collector/agent/spool_writer.h"
-#include "collector/recorder/job/process_recorder.h"
+#include "collector/recorder/process/process_recorder.h"
 #include "tests/bench/latency.h"
 #include "tests/bench/training_mix.h"
 #include "trace/sql/trace_file.h"

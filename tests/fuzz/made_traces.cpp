@@ -5,7 +5,7 @@
 #include <fstream>
 
 #include "analyzer/testing/test_trace.h"
-#include "collector/recorder/job/process_recorder.h"
+#include "collector/recorder/process/process_recorder.h"
 #include "tests/fuzz/spool_image.h"
 #include "tests/fuzz/trace_mutations.h"
 

@@ -16,7 +16,7 @@
 #include "cli/inputs.h"
 #include "cli/json_writer.h"
 #include "cli/report_text.h"
-#include "collector/recorder/job/process_recorder.h"
+#include "collector/recorder/process/process_recorder.h"
 #include "tests/fuzz/harness.h"
 #include "tests/fuzz/random.h"
 #include "tests/fuzz/spool_image.h"

@@ -14,7 +14,9 @@ constexpr std::string_view kSaveCursor = "\0337";
 constexpr std::string_view kRestoreCursor = "\0338";
 constexpr std::string_view kOneDownOneUp = "\033D\033[A";  // scrolls if the cursor is in the last row
 constexpr std::string_view kScrollAll = "\033[r";
+constexpr std::string_view kClearRow = "\r\033[K";
 constexpr int kFewestRows = 5;  // a smaller terminal has no row to spare
+constexpr auto kEvery = std::chrono::milliseconds(250);
 
 /// Uses a single write, so that no output of the program comes between the cursor's moves.
 void say(const std::string& text) {
@@ -39,16 +41,32 @@ std::string in_last_row(int row, std::string_view text) {
 
 bool terminal_has_regions() {
   const char* kind = std::getenv("TERM");
-  return isatty(STDERR_FILENO) == 1 && kind != nullptr && *kind != '\0' && std::string_view(kind) != "dumb";
+  return kind != nullptr && *kind != '\0' && std::string_view(kind) != "dumb";
 }
 
 }  // namespace
 
-StatusLine::StatusLine(bool wanted) : possible_(wanted && terminal_has_regions()) {}
+StatusLine::StatusLine(bool wanted, StatusPlace place)
+    : possible_(wanted && isatty(STDERR_FILENO) == 1 && (place == StatusPlace::kCursorRow || terminal_has_regions())),
+      place_(place) {}
+
+void StatusLine::update(const std::function<std::string()>& text) {
+  const auto now = std::chrono::steady_clock::now();
+  if (!possible_ || now - latest_ <= kEvery) return;
+  const std::string shown = text();
+  if (shown.empty()) return;
+  show(shown);
+  latest_ = now;
+}
 
 void StatusLine::show(const std::string& text) {
   winsize size{};
-  if (!possible_ || ioctl(STDERR_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_row < kFewestRows) return;
+  const bool has_size = ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0;
+  if (place_ == StatusPlace::kCursorRow) {
+    rows_ = 1;
+    return say(fmt::format("{}{}", kClearRow, has_size && size.ws_col > 0 ? first_columns(text, size.ws_col) : text));
+  }
+  if (!has_size || size.ws_row < kFewestRows) return;
   std::string out;
   if (rows_ != size.ws_row) {
     give_back();
@@ -60,7 +78,9 @@ void StatusLine::show(const std::string& text) {
 
 void StatusLine::give_back() {
   if (rows_ == 0) return;
-  say(fmt::format("{}{}{}", kSaveCursor, kScrollAll, kRestoreCursor) + in_last_row(rows_, ""));
+  say(place_ == StatusPlace::kCursorRow
+          ? std::string(kClearRow)
+          : fmt::format("{}{}{}", kSaveCursor, kScrollAll, kRestoreCursor) + in_last_row(rows_, ""));
   rows_ = 0;
 }
 

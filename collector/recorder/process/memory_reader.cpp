@@ -1,0 +1,98 @@
+#include "collector/recorder/process/memory_reader.h"
+
+#include <malloc.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <exception>
+#include <utility>
+
+#include "collector/agent/clock.h"
+#include "collector/recorder/process/own_clock.h"
+#include "trace/base/read_file.h"
+
+namespace dcmt::recorder {
+namespace {
+
+/// CPU time of this thread: the cost of a reading for others, without the time that it waited for a core.
+double cpu_seconds() { return static_cast<double>(agent::nanoseconds(CLOCK_THREAD_CPUTIME_ID)) * 1e-9; }
+
+/// Limit of a recorder's memory during a reading.
+constexpr std::size_t kMostMemory = std::size_t{256} << 20;
+/// Memory for a reading of a program that has just imported torch.
+constexpr std::size_t kUsual = std::size_t{170} << 20;
+
+/// True while a reading of everything runs in this recorder. Only the draining thread uses it, which begins and ends
+/// readings.
+bool reading = false;
+
+/// Resident bytes of this process.
+std::size_t own_memory() {
+  const std::string pages = read_file("/proc/self/statm").value_or("");
+  const std::size_t space = std::min(pages.find(' '), pages.size());
+  return std::strtoul(pages.c_str() + space, nullptr, 10) * static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+}
+
+}  // namespace
+
+MemoryReader::MemoryReader(pid_t pid, scan::LayoutFolders layouts, scan::Scope scope)
+    : pid_(pid), layouts_(std::move(layouts)), scope_(scope), needs_(kUsual) {}
+
+MemoryReader::~MemoryReader() { (void)receive(true); }
+
+bool MemoryReader::fits() const { return own_memory() + needs_ <= std::max(kMostMemory, needs_ + needs_ / 4); }
+
+bool MemoryReader::may_start() const {
+  return !is_reading() && (scope_ == scan::Scope::kVariables || (!reading && fits()));
+}
+
+Expected<MemoryReading> MemoryReader::read(std::int64_t smallest, Also also) {
+  const double before = cpu_seconds();
+  if (censuses_ == nullptr) {
+    DCMT_ASSIGN_OR_RETURN(scan::Censuses censuses, scan::Censuses::open(pid_, layouts_));
+    censuses_ = std::make_unique<scan::Censuses>(std::move(censuses));
+  }
+  MemoryReading reading;
+  reading.scope = scope_;
+  reading.from_ns = now_ns();
+  DCMT_ASSIGN_OR_RETURN(reading.found,
+                        censuses_->take({.scope = scope_,
+                                         .smallest = static_cast<std::uint64_t>(smallest),
+                                         .native = also == Also::kCpp ? scan::Native::kProved : scan::Native::kNo,
+                                         .living = also == Also::kLiving}));
+  reading.to_ns = now_ns();
+  reading.cpu_seconds = cpu_seconds() - before;
+  return reading;
+}
+
+void MemoryReader::start(std::int64_t smallest, Also also) {
+  if (scope_ == scan::Scope::kAll) reading = true;
+  try {
+    result_ = std::async(std::launch::async, [this, smallest, also] { return read(smallest, also); });
+  } catch (const std::exception& error) {  // no thread
+    std::promise<Expected<MemoryReading>> failed;
+    failed.set_value(Error{ErrorCode::kCannotRecord, error.what()});
+    result_ = failed.get_future();
+  }
+}
+
+std::optional<Expected<MemoryReading>> MemoryReader::receive(bool wait) {
+  if (!result_.valid()) return std::nullopt;
+  if (!wait && result_.wait_for(std::chrono::seconds(0)) != std::future_status::ready) return std::nullopt;
+  result_.wait();
+  if (scope_ == scan::Scope::kAll) reading = false;
+  try {
+    Expected<MemoryReading> result = result_.get();
+    // Most of the memory is what was read; the rest is the graph of objects.
+    if (result.ok()) needs_ = result->found.bytes_read + result->found.bytes_read / 3;
+    // The allocator keeps memory that the reading's thread has freed; with it, the next reading would not fit.
+    if (scope_ == scan::Scope::kAll) malloc_trim(0);
+    return result;
+  } catch (const std::exception& error) {  // no memory
+    return Expected<MemoryReading>(Error{ErrorCode::kCannotRecord, error.what()});
+  }
+}
+
+}  // namespace dcmt::recorder

@@ -1,0 +1,152 @@
+#include "collector/recorder/process/readings.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <optional>
+#include <utility>
+
+#include "collector/recorder/target/process_table.h"
+#include "trace/base/followed_bytes.h"
+
+namespace dcmt::recorder {
+namespace {
+
+using spool::AskedReading;
+
+/// Readings after the program's end: two readings must find that nothing holds a storage.
+constexpr int kMostLastReadings = 2;
+
+/// True if the process waits.
+bool is_asked(AskedReading word) {
+  return word == AskedReading::kEnded || word == AskedReading::kRequested || word == AskedReading::kUnderWay;
+}
+
+}  // namespace
+
+void Readings::begin(pid_t pid, const scan::LayoutFolders& layouts) {
+  variables_ = std::make_unique<MemoryReader>(pid, layouts, scan::Scope::kVariables);
+  all_ = std::make_unique<MemoryReader>(pid, layouts, scan::Scope::kAll);
+}
+
+Status Readings::poll() {
+  if (variables_ != nullptr) DCMT_RETURN_IF_ERROR(read(*variables_, scan::Scope::kVariables));
+  if (all_ != nullptr) DCMT_RETURN_IF_ERROR(read(*all_, scan::Scope::kAll));
+  if (failed_) {
+    variables_.reset();
+    all_.reset();
+  }
+  return is_asked(process_.spool().asked_reading()) ? serve() : Status{};
+}
+
+Status Readings::end() {
+  if (variables_ != nullptr && variables_->is_reading()) DCMT_RETURN_IF_ERROR(receive(*variables_, true));
+  return all_ != nullptr && all_->is_reading() ? receive(*all_, true) : Status{};
+}
+
+Status Readings::read(MemoryReader& reader, scan::Scope scope) {
+  if (reader.is_reading()) DCMT_RETURN_IF_ERROR(receive(reader, false));
+  if (reader.is_reading() || failed_) return {};
+  const std::optional<double> now = process_.seconds();
+  if (!begins_ || !now || program_ended_ || is_asked(process_.spool().asked_reading())) return {};
+  const bool is_due =
+      (scope == scan::Scope::kAll && extra_ == Extra::kWanted) || schedule_.is_due(scope, *now, progress());
+  // A reading of everything would use the core that a short reading of variables needs.
+  if (scope == scan::Scope::kAll && variables_->is_reading()) return {};
+  if (is_due && reader.may_start()) start(reader, scope);
+  return {};
+}
+
+Progress Readings::progress() {
+  const Totals& totals = process_.assembler().totals();
+  highest_ = std::max(highest_, totals.allocated_bytes);
+  GrowingBytes growing = process_.assembler().growing();
+  // Arrays held by a variable may have caused growth outside torch.
+  growing.signs = std::max(growing.signs, samplers_.grown_outside());
+  return {.growing = growing,
+          .has_storages = highest_ >= kFollowedBytes,
+          .stepped = totals.steps > 0,
+          .of_peak = highest_ > 0 ? static_cast<double>(totals.allocated_bytes) / static_cast<double>(highest_) : 1};
+}
+
+Status Readings::serve() {
+  // The process has published its last events before it asked.
+  DCMT_RETURN_IF_ERROR(process_.drain().status());
+  if (process_.spool().asked_reading() == AskedReading::kRequested) {
+    serve_request();
+  } else if (!requested_) {
+    if (!program_ended_) DCMT_RETURN_IF_ERROR(samplers_.sample_last());
+    serve_end();
+  } else if (all_ == nullptr || !all_->is_reading()) {
+    requested_ = false;
+    process_.spool().answer(all_ != nullptr ? AskedReading::kDone : AskedReading::kNotRead);
+  }
+  return {};
+}
+
+void Readings::serve_request() {
+  if (all_ != nullptr && all_->is_reading()) return;  // it began before the request
+  if (all_ == nullptr || !begins_ || !process_.seconds() || !all_->fits()) {
+    process_.spool().answer(AskedReading::kNotRead);
+  } else if (all_->may_start()) {
+    requested_ = true;
+    process_.spool().answer(AskedReading::kUnderWay);
+    start(*all_, scan::Scope::kAll);
+  }
+}
+
+void Readings::serve_end() {
+  program_ended_ = true;
+  samplers_.end();
+  const Assembler& assembler = process_.assembler();
+  const bool reads = all_ != nullptr && (all_->is_reading() || variables_->is_reading());
+  const bool may_read = all_ != nullptr && begins_ && process_.seconds();
+  const bool wants_all = may_read && last_readings_ < kMostLastReadings && all_->fits() && assembler.wants_reading();
+  const bool grows_outside = samplers_.grown_outside() > 0;
+  const bool wants_variables = may_read && !read_variables_last_ && (grows_outside || assembler.keeps_anything());
+  process_.spool().answer(reads || wants_all || wants_variables ? AskedReading::kUnderWay : AskedReading::kDone);
+  if (wants_variables && variables_->may_start()) {
+    start(*variables_, scan::Scope::kVariables);
+    read_variables_last_ = true;
+  }
+  if (wants_all && all_->may_start()) {
+    start(*all_, scan::Scope::kAll);
+    ++last_readings_;
+  }
+}
+
+void Readings::start(MemoryReader& reader, scan::Scope scope) {
+  Assembler& assembler = process_.assembler();
+  const double now = process_.seconds().value_or(0);
+  began_[static_cast<std::size_t>(scope)] = {now, progress()};
+  assembler.reading_begins(scope);
+  if (scope == scan::Scope::kAll && extra_ == Extra::kWanted) extra_ = Extra::kUnderWay;
+  const bool searches = scope == scan::Scope::kAll && (program_ended_ || schedule_.affords_search(now)) &&
+                        assembler.wants_cpp_holders(program_ended_);
+  reader.start(assembler.smallest_followed(), searches ? Also::kCpp : Also::kNothing);
+}
+
+Status Readings::receive(MemoryReader& reader, bool wait) {
+  const std::optional<Expected<MemoryReading>> reading = reader.receive(wait);
+  if (!reading) return {};
+  process_.changed();
+  if (&reader == all_.get() && extra_ == Extra::kUnderWay) extra_ = Extra::kOver;
+  if (!reading->ok()) {
+    // Only once for both readers: they fail for the same reasons.
+    if (std::exchange(failed_, true)) return {};
+    // A process that is ending cannot be read, and does not need to be.
+    const spool::ProcessFacts& facts = process_.spool().facts();
+    if (pid_here(facts.pid, facts.process_start) == 0) return {};
+    return process_.assembler().reading_failed(reading->error().message);
+  }
+  // Apply first what the process has published up to the end of the reading.
+  DCMT_RETURN_IF_ERROR(process_.drain().status());
+  const MemoryReading& done = **reading;
+  // A reading that the program requested does not count for the recorder's share.
+  if (!requested_ || done.scope == scan::Scope::kVariables) {
+    const Began& began = began_[static_cast<std::size_t>(done.scope)];
+    schedule_.done(done.scope, began.at, done.cpu_seconds, began.program);
+  }
+  return process_.assembler().reading_ended(done);
+}
+
+}  // namespace dcmt::recorder

@@ -1,0 +1,78 @@
+// When the memory of a process is read, and what becomes of each reading.
+#pragma once
+
+#include <sys/types.h>
+
+#include <array>
+#include <cstdint>
+#include <memory>
+
+#include "collector/recorder/process/memory_reader.h"
+#include "collector/recorder/process/samplers.h"
+#include "collector/recorder/process/scan_schedule.h"
+#include "collector/recorder/process/spool_drain.h"
+#include "trace/base/status.h"
+
+namespace dcmt::recorder {
+
+/// Readings begin by the schedule, because the program requests one, because it has ended, or because the recorder
+/// wants an extra one. Thread-safety: none.
+class Readings {
+ public:
+  /// Both must outlive it.
+  Readings(SpoolDrain& process, Samplers& samplers) : process_(process), samplers_(samplers) {}
+
+  /// From now on the memory is read. @param layouts  folders of torch's layouts
+  void begin(pid_t pid, const scan::LayoutFolders& layouts);
+  /// Processes readings that are over, begins those that are due, and answers the process if it waits for one.
+  Status poll();
+  /// No further reading begins.
+  void begin_no_more() { begins_ = false; }
+  /// Waits for the readings that run.
+  Status end();
+
+  /// Reads everything as soon as possible, regardless of the schedule.
+  void read_once_more() { extra_ = Extra::kWanted; }
+  /// True if that reading is over, or is impossible.
+  [[nodiscard]] bool has_read_once_more() const { return extra_ == Extra::kOver || !all_ || !all_->fits(); }
+
+  /// The reader of everything, for a reading out of turn; nullptr: the memory is not read, or cannot be.
+  [[nodiscard]] MemoryReader* reader() const { return all_.get(); }
+  /// Such a reading has failed: so will others.
+  void give_up() { failed_ = true; }
+
+ private:
+  /// Processes a reading that is over, and begins one that is due.
+  Status read(MemoryReader& reader, scan::Scope scope);
+  void start(MemoryReader& reader, scan::Scope scope);
+  Status receive(MemoryReader& reader, bool wait);
+  /// The process waits for an answer: its program has ended, or requests a reading.
+  Status serve();
+  /// Reads the memory of an ended program if another reading would add information, then lets it exit.
+  void serve_end();
+  /// Reads the memory of a program that requests it, after the running reading.
+  void serve_request();
+  /// The process's allocated bytes, as a share of their highest value so far.
+  Progress progress();
+
+  SpoolDrain& process_;
+  Samplers& samplers_;
+  std::unique_ptr<MemoryReader> variables_, all_;  ///< by scope; nullptr: the memory is not read, or cannot be
+  ScanSchedule schedule_;
+  struct Began {
+    double at = 0;     ///< begin, in seconds as of SpoolDrain
+    Progress program;  ///< at the begin: the reading may miss later events
+  };
+  std::array<Began, 2> began_{};  ///< by scope
+  enum class Extra : std::uint8_t { kNone, kWanted, kUnderWay, kOver };
+  Extra extra_ = Extra::kNone;
+  bool begins_ = true;
+  bool failed_ = false;
+  bool requested_ = false;            ///< the program has requested the running reading
+  bool program_ended_ = false;        ///< its memory is being destroyed, or waits for the last readings
+  int last_readings_ = 0;             ///< readings of everything that began because the program had ended
+  bool read_variables_last_ = false;  ///< a reading of variables began for that reason
+  std::int64_t highest_ = 0;          ///< highest allocated bytes at a poll
+};
+
+}  // namespace dcmt::recorder

@@ -1,0 +1,53 @@
+#include "collector/recorder/process/samplers.h"
+
+#include <cstddef>
+#include <optional>
+
+#include "collector/recorder/process/small_block_sizes.h"
+
+namespace dcmt::recorder {
+
+void Samplers::begin(pid_t pid) {
+  memory_ = std::make_unique<MemorySamples>(process_.writer(), pid);
+  gpus_ = std::make_unique<GpuSamples>(process_.writer(), pid);
+}
+
+TorchThen Samplers::torch_then() const {
+  const Assembler& assembler = process_.assembler();
+  return {static_cast<std::int64_t>(assembler.last_seq()), assembler.totals().steps, assembler.cpu_bytes().allocated};
+}
+
+Status Samplers::poll() {
+  if (memory_ == nullptr || !process_.seconds() || is_over_) return {};
+  DCMT_ASSIGN_OR_RETURN(const bool wrote,
+                        memory_->poll(torch_then(), [&] { return process_.assembler().cpu_blocks(); }));
+  if (wrote) process_.changed();
+  // A record that is missing yet could be of what a GPU's allocator has just reserved.
+  if (process_.spool().waiting() == 0) {
+    DCMT_ASSIGN_OR_RETURN(const bool wrote_gpus, gpus_->poll(process_.assembler().gpus()));
+    if (wrote_gpus) process_.changed();
+  }
+  // If the kernel kills the recorder, too, everything that is not committed is lost.
+  return wrote && memory_->is_near_limit() ? process_.commit() : Status();
+}
+
+Status Samplers::sample_last() {
+  if (memory_ == nullptr || !process_.seconds()) return {};
+  process_.changed();
+  return memory_->sample_last(torch_then(), [&] { return process_.assembler().cpu_blocks(); });
+}
+
+void Samplers::follow_small_growth(pid_t pid) {
+  const std::optional<double> now = process_.seconds();
+  if (!now) return;
+  const SmallBlocksThen then = process_.assembler().small_blocks();
+  if (!small_growth_.is_due(*now, then)) return;
+  const std::optional<BytesBySize> live = read_small_block_sizes(pid, process_.spool().small_block_tables());
+  if (!live) return small_growth_.give_up();
+  for (const std::size_t size_class : small_growth_.add_reading(*now, then, *live)) {
+    process_.spool().follow_size_class(size_class);
+    process_.assembler().size_is_followed(size_class);
+  }
+}
+
+}  // namespace dcmt::recorder

@@ -1,0 +1,59 @@
+#include "collector/recorder/process/small_block_sizes.h"
+
+#include <sys/uio.h>
+
+#include <span>
+#include <vector>
+
+namespace dcmt::recorder {
+namespace {
+
+template <class T>
+bool read_from(pid_t pid, std::uint64_t address, std::span<T> into) {
+  const iovec here{into.data(), into.size_bytes()};
+  // An address in the other process, which must not be dereferenced here.
+  const iovec there{reinterpret_cast<void*>(address), into.size_bytes()};  // NOLINT(performance-no-int-to-ptr)
+  return process_vm_readv(pid, &here, 1, &there, 1, 0) == static_cast<ssize_t>(into.size_bytes());
+}
+
+void count(std::int64_t bytes, BytesBySize& live) {
+  if (bytes > 0 && bytes < kFollowedBytes) live[size_class_of(bytes)] += bytes;
+}
+
+bool count_cpu_blocks(pid_t pid, std::uint64_t address, BytesBySize& live) {
+  std::vector<std::uint64_t> words(spool::kCpuBlocks);
+  if (!read_from(pid, address, std::span(words))) return false;
+  constexpr std::uint64_t kBytes = (std::uint64_t{1} << spool::kCpuBytesBits) - 1;
+  for (const std::uint64_t word : words) count(static_cast<std::int64_t>(word & kBytes), live);
+  return true;
+}
+
+/// A region whose sizes cannot be read is skipped.
+bool count_gpu_blocks(pid_t pid, std::uint64_t address, BytesBySize& live) {
+  struct Region {
+    std::uint64_t number, sizes;
+  };
+  static_assert(sizeof(Region) == sizeof(spool::GpuRegion));
+  std::vector<Region> regions(spool::kGpuRegions);
+  if (!read_from(pid, address, std::span(regions))) return false;
+  std::vector<std::uint8_t> sizes(spool::kGpuUnits);
+  for (const Region& region : regions) {
+    if (region.sizes == 0 || !read_from(pid, region.sizes, std::span(sizes))) continue;
+    // A block of one unit usually is a number.
+    for (const std::uint8_t units : sizes) {
+      if (units > 1) count(units * static_cast<std::int64_t>(spool::kGpuUnitBytes), live);
+    }
+  }
+  return true;
+}
+
+}  // namespace
+
+std::optional<BytesBySize> read_small_block_sizes(pid_t pid, const spool::SpoolReader::SmallBlockTables& tables) {
+  BytesBySize live{};
+  if (tables.cpu_blocks == 0 || !count_cpu_blocks(pid, tables.cpu_blocks, live)) return std::nullopt;
+  if (tables.gpu_regions != 0 && !count_gpu_blocks(pid, tables.gpu_regions, live)) return std::nullopt;
+  return live;
+}
+
+}  // namespace dcmt::recorder
