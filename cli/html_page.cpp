@@ -12,8 +12,6 @@
 namespace dcmt::cli {
 namespace {
 
-using gui::scene::escaped;
-
 constexpr int kWidth = 1200;
 constexpr int kTextSize = 12;
 constexpr int kDeepest = 24;       // rows of a flame graph
@@ -46,7 +44,7 @@ std::string legend(const gui::scene::Document& document) {
   std::string html = "<p class=\"legend\">stacked by site:";
   const auto add = [&](gui::scene::Color color, std::string_view name) {
     html += "<span class=\"name\"><span class=\"key\" style=\"background:" + color_text(color) + "\"></span>" +
-            escaped(name) + "</span> ";
+            xml_escaped(name) + "</span> ";
   };
   const auto& theme = gui::scene::kLight;
   for (std::size_t i = 0; i < document.groups.size(); ++i) add(theme.groups[i], document.groups[i]);
@@ -84,7 +82,7 @@ std::string live_table(const model::Groups& groups) {
     const model::Group& group = groups.groups[i];
     html += "<tr><td class=\"n\">" + exact_bytes(group.bytes.value) + "</td><td class=\"n\">" +
             percent(group.share, 1) + "</td><td class=\"n\">" + (group.blocks > 0 ? grouped(group.blocks) : "-") +
-            "</td><td>" + escaped(group.name) + "</td></tr>\n";
+            "</td><td>" + xml_escaped(group.name) + "</td></tr>\n";
   }
   html += "</table>\n";
   if (groups.groups.size() > kMost) {
@@ -98,13 +96,13 @@ std::string live_table(const model::Groups& groups) {
 
 Status HtmlPage::add(const LoadedTrace& trace, const std::string& report_text) {
   titles_.push_back(trace.path);
-  body_ += "<h1>" + escaped(trace.path) + "</h1>\n";
+  body_ += "<h1>" + xml_escaped(trace.path) + "</h1>\n";
   for (const analyzer::DeviceAnalysis& device : trace.analysis.devices) {
     DCMT_ASSIGN_OR_RETURN(const std::unique_ptr<gui::load::DeviceTimeline> timeline,
                           gui::load::DeviceTimeline::make(trace.analysis, device, {}));
     const model::DevicePeak& peak = timeline->peak();
     if (!peak.at) continue;
-    body_ += "<h2>" + escaped(timeline->name()) + ": " + escaped(timeline->document().peak_text) + "</h2>\n" +
+    body_ += "<h2>" + xml_escaped(timeline->name()) + ": " + xml_escaped(timeline->document().peak_text) + "</h2>\n" +
              legend(timeline->document()) + timeline_svg(*timeline);
     if (peak.sums_only) continue;  // what was alive then is unknown
     const model::LiveSet live(trace.data.get(), &trace.analysis.phases, device.device, peak.at->seq);
@@ -112,7 +110,7 @@ Status HtmlPage::add(const LoadedTrace& trace, const std::string& report_text) {
              gui::scene::flame_svg(flame_of(model::stack_tree_of(live)), kWidth, kDeepest, gui::scene::kLight) +
              live_table(live.by(analyzer::GroupBy::kSite));
   }
-  body_ += "<h2>Report</h2>\n<pre>" + escaped(report_text) + "</pre>\n";
+  body_ += "<h2>Report</h2>\n<pre>" + xml_escaped(report_text) + "</pre>\n";
   return {};
 }
 
@@ -123,8 +121,8 @@ std::string HtmlPage::page(const std::string& run_text) const {
       "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">"
       "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">"
       "<title>" +
-      escaped(title) + "</title><style>" + kStyle + "</style></head><body>\n" + body_;
-  if (!run_text.empty()) html += "<h2>All ranks</h2>\n<pre>" + escaped(run_text) + "</pre>\n";
+      xml_escaped(title) + "</title><style>" + kStyle + "</style></head><body>\n" + body_;
+  if (!run_text.empty()) html += "<h2>All ranks</h2>\n<pre>" + xml_escaped(run_text) + "</pre>\n";
   return html + "</body></html>\n";
 }
 

@@ -6,15 +6,10 @@
 #include <string_view>
 #include <vector>
 
-#include "analyzer/model/quantities.h"
+#include "trace/base/quantities.h"
 #include "trace/base/typed_id.h"
 
 namespace dcmt::cli {
-
-using model::counted;
-using model::exact_bytes;
-using model::grouped;
-using model::rounded_bytes;
 
 /// "83.3 %" (digits = 1), "83 %" (digits = 0).
 [[nodiscard]] std::string percent(double share, int digits);

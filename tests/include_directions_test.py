@@ -28,7 +28,7 @@ ALLOWED = {
     "collector/scan": ("trace",),
     "collector/recorder": ("collector/agent", "collector/include", "collector/scan", "trace"),
     "cli": ("analyzer", "gui/scene", "gui/load", "collector/recorder", "collector/scan", "convert", "trace"),
-    "gui/scene": (),
+    "gui/scene": ("trace/base",),
     "gui/load": ("gui/scene", "analyzer", "convert", "collector/recorder/job/run_folder.h", "collector/recorder/job/local_folder.h",
                  "trace"),
     "gui/models": ("gui/load", "gui/scene", "analyzer/model", "analyzer/compare/difference.h", "trace/base"),

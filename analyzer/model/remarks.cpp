@@ -1,6 +1,6 @@
 #include "analyzer/model/remarks.h"
 
-#include "analyzer/model/quantities.h"
+#include "trace/base/quantities.h"
 
 namespace dcmt::model {
 namespace {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "analyzer/model/quantities.h"
+#include "trace/base/quantities.h"
 
 namespace dcmt::gui::load {
 namespace {
@@ -57,7 +57,7 @@ std::vector<std::int64_t> cells_of(const DeviceTimeline* device, const analyzer:
 }
 
 std::string note_of(const DeviceTimeline* device) {
-  return device != nullptr ? "peak " + model::rounded_bytes(device->peak().bytes.value) : "no such device";
+  return device != nullptr ? "peak " + rounded_bytes(device->peak().bytes.value) : "no such device";
 }
 
 std::string name_of(const std::string& path) { return path.substr(path.rfind('/') + 1); }
@@ -91,7 +91,7 @@ void add_strips(const Session& before, const Session& after, Comparison& compari
   if (was != nullptr && is != nullptr) {
     const std::int64_t change = is->peak().bytes.value - was->peak().bytes.value;
     strips.strips[2].note =
-        "peak " + std::string(change < 0 ? "-" : "+") + model::rounded_bytes(change < 0 ? -change : change);
+        "peak " + std::string(change < 0 ? "-" : "+") + rounded_bytes(change < 0 ? -change : change);
   }
 }
 

@@ -5,13 +5,13 @@
 #include <map>
 #include <set>
 
-#include "analyzer/model/quantities.h"
 #include "analyzer/releases/lost_stretches.h"
 #include "analyzer/storages/group_names.h"
 #include "analyzer/storages/live_set.h"
 #include "analyzer/storages/stacks.h"
 #include "analyzer/time/changes.h"
 #include "gui/load/event_rows.h"
+#include "trace/base/quantities.h"
 
 namespace dcmt::gui::load {
 namespace {
@@ -42,9 +42,9 @@ std::int64_t next_size_class(std::int64_t least) {
 }
 
 std::string size_name(std::int64_t least) {
-  if (least == 0) return "under " + model::rounded_bytes(kSmall);
-  std::string from = model::rounded_bytes(least);
-  const std::string to = model::rounded_bytes(next_size_class(least));
+  if (least == 0) return "under " + rounded_bytes(kSmall);
+  std::string from = rounded_bytes(least);
+  const std::string to = rounded_bytes(next_size_class(least));
   // "181.0 to 256.0 KiB": a common unit is written once.
   if (from.substr(from.find(' ')) == to.substr(to.find(' '))) from.resize(from.find(' '));
   return from + " to " + to;
@@ -56,7 +56,7 @@ bool has_text(std::string_view where, std::string_view text) {
 }
 
 std::string peak_text(const model::DevicePeak& peak) {
-  std::string text = "peak " + model::rounded_bytes(peak.bytes.value);
+  std::string text = "peak " + rounded_bytes(peak.bytes.value);
   if (peak.step) text += " · step " + std::to_string(*peak.step);
   if (peak.phase) text += " · " + std::string(*peak.phase);
   return text;
@@ -314,7 +314,7 @@ void DeviceTimeline::find_names() {
     if (!same) all.push_back({{}, from, to});
     all.back().to = std::max(all.back().to, to);
     lost = same ? lost + each.count : each.count;
-    all.back().name = model::grouped(lost) + " lost";
+    all.back().name = grouped(lost) + " lost";
   }
 
   for (const analyzer::IntervalReserved& each : data.reserved) {
@@ -328,7 +328,7 @@ void DeviceTimeline::find_names() {
   document_.points = release_rows(*analysis_, [this](Sequence seq) { return unit_of(seq); });
 
   for (std::size_t band = 0; band < document_.bands.size(); ++band)
-    document_.bands[band].count = model::grouped(lanes_->bands()[band].lifetimes);
+    document_.bands[band].count = grouped(lanes_->bands()[band].lifetimes);
   open_first(document_.bands, *lanes_);
 }
 
@@ -407,7 +407,7 @@ void DeviceTimeline::set_by_address(std::shared_ptr<ByAddress> by_address) {
   other_bands_.clear();
   if (!by_address_ || !by_address_->lanes) return;
   for (const scene::AddressStretch& stretch : by_address_->stretches) {
-    other_bands_.push_back({scene::address_text(stretch.from) + " " + model::rounded_bytes(stretch.bytes()), 0, true});
+    other_bands_.push_back({scene::address_text(stretch.from) + " " + rounded_bytes(stretch.bytes()), 0, true});
   }
   open_first(other_bands_, *by_address_->lanes);
 }
@@ -430,7 +430,7 @@ std::int64_t DeviceTimeline::finding_of(LifetimeId lifetime) const {
 void DeviceTimeline::label(LifetimeId lifetime, std::string& text) const {
   const analyzer::TraceData& data = *analysis_->data;
   const Block& block = *blocks_[lifetime];
-  text = model::rounded_bytes(block.bytes.value);
+  text = rounded_bytes(block.bytes.value);
   if (const analyzer::Operator* op = analyzer::named_operator(data, block.birth.op); op != nullptr) {
     text.append(" · ").append(data.text(op->name));
   }

@@ -4,7 +4,7 @@
 #include <map>
 #include <string>
 
-#include "analyzer/model/quantities.h"
+#include "trace/base/quantities.h"
 
 namespace dcmt::gui::load {
 namespace {
@@ -46,7 +46,7 @@ struct Branch {
 };
 
 std::string note_of(Bytes bytes, std::int64_t storages) {
-  return model::rounded_bytes(bytes.value) + " in " + model::grouped(storages);
+  return rounded_bytes(bytes.value) + " in " + grouped(storages);
 }
 
 scene::HolderNode node_of(const Branch& branch) {
@@ -64,7 +64,7 @@ scene::HolderNode node_of(const Branch& branch) {
     node.strong = true;
     node.note = std::string(last->container->type) + " · " +
                 note_of(last->container->bytes, last->container->storages) + " · alone " +
-                model::rounded_bytes(last->container->alone.value);
+                rounded_bytes(last->container->alone.value);
   } else if (last->path != nullptr) {
     node.note = note_of(last->path->bytes, last->path->storages);
     if (!last->path->confirmed) node.note += " · changed while it was read";

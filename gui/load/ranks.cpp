@@ -7,9 +7,9 @@
 
 #include "analyzer/load/trace_data.h"
 #include "analyzer/model/analysis.h"
-#include "analyzer/model/quantities.h"
 #include "analyzer/time/curve_overview.h"
 #include "trace/base/printable.h"
+#include "trace/base/quantities.h"
 #include "trace/sql/trace_file.h"
 
 namespace dcmt::gui::load {
@@ -42,8 +42,7 @@ Status read_rank(const std::string& path, const analyzer::Watch& watch, std::vec
 }
 
 std::string note_of(const analyzer::RankFacts& facts, const std::vector<std::string>& in) {
-  std::string note =
-      facts.devices.empty() ? "no memory" : "peak " + model::rounded_bytes(facts.devices.front().bytes.value);
+  std::string note = facts.devices.empty() ? "no memory" : "peak " + rounded_bytes(facts.devices.front().bytes.value);
   for (std::size_t i = 0; i < in.size(); ++i) note += (i == 0 ? " · differs in " : ", ") + in[i];
   return note;
 }

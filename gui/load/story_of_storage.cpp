@@ -4,8 +4,8 @@
 #include <map>
 #include <string>
 
-#include "analyzer/model/quantities.h"
 #include "gui/scene/strips.h"
+#include "trace/base/quantities.h"
 
 namespace dcmt::gui::load {
 namespace {
@@ -90,7 +90,7 @@ class Builder {
     for (const model::StoryBlock& block : storage_.blocks) {
       StoryChart::Bar bar{StoryChart::What::kBytes,
                           "storage " + std::to_string(storage_.storage.value),
-                          model::rounded_bytes(block.bytes.value),
+                          rounded_bytes(block.bytes.value),
                           x(block.born.ns),
                           x(block.freed),
                           {},

@@ -1,9 +1,9 @@
 // Texts of a finding in the panel of the selection, by the finding's kind.
 #include <string>
 
-#include "analyzer/model/quantities.h"
 #include "gui/models/fact_rows.h"
 #include "gui/models/words.h"
+#include "trace/base/quantities.h"
 #include "trace/base/shell_words.h"
 
 namespace dcmt::gui::words {
@@ -41,7 +41,7 @@ void add_growth(Rows& rows, const model::Growth& growth) {
     const model::GrowthSite& each = growth.sites[i];
     add(rows, "made at",
         text(each.called_from.value_or(each.site)) +
-            QStringLiteral("   %1, %2").arg(text(model::counted(each.storages, "storage")), bytes(each.bytes.value)));
+            QStringLiteral("   %1, %2").arg(text(dcmt::counted(each.storages, "storage")), bytes(each.bytes.value)));
     if (each.called_from) add(rows, "", QStringLiteral("in ") + text(each.site));
   }
   if (growth.sites.size() > kMostFacts)
@@ -49,7 +49,7 @@ void add_growth(Rows& rows, const model::Growth& growth) {
   if (growth.steps > 0) {
     add(rows, "grows",
         QStringLiteral("in %1, %2 more each")
-            .arg(text(model::counted(growth.steps, growth.by_calls ? "call" : "step")),
+            .arg(text(dcmt::counted(growth.steps, growth.by_calls ? "call" : "step")),
                  exact_bytes(growth.per_step.value)));
   }
   add(rows, "storages",
@@ -72,7 +72,7 @@ void add_outside(Rows& rows, const model::OutsideGrowth& growth) {
   add(rows, "grew",
       QStringLiteral("from %1 to %2 in %3")
           .arg(exact_bytes(growth.before.value), exact_bytes(growth.after.value),
-               text(model::counted(growth.steps, "step"))));
+               text(dcmt::counted(growth.steps, "step"))));
 }
 
 QString where_of(std::string_view device, const std::optional<std::int64_t>& step,
@@ -115,14 +115,14 @@ void add_waits(Rows& rows, const model::Waits& waits) {
   add(rows, "at", where_of(waits.device, waits.step, waits.phase));
   add(rows, "waited",
       QStringLiteral("%1 in %2, %3 of the %4 active then")
-          .arg(exact_bytes(waits.waiting.value), text(model::counted(waits.blocks, "block")),
+          .arg(exact_bytes(waits.waiting.value), text(dcmt::counted(waits.blocks, "block")),
                percent(waits.waiting_share), exact_bytes(waits.active.value)));
   add(rows, "for", times_of(waits.median, waits.longest));
   add(rows, "without it", QStringLiteral("at most %1 active").arg(exact_bytes(waits.without_waits.value)));
   add(rows, "waiting at once", exact_bytes(waits.most_waiting.value) + QStringLiteral(" at most"));
   add_list(rows, "allocated", waits.sites, [](const model::WaitingSite& each) {
     return QStringLiteral("%1 in %2 on %3 from %4")
-        .arg(bytes(each.bytes.value), text(model::counted(each.blocks, "block")), stream_name(each.stream),
+        .arg(bytes(each.bytes.value), text(dcmt::counted(each.blocks, "block")), stream_name(each.stream),
              text(each.site));
   });
   add(rows, "seen",
@@ -143,7 +143,7 @@ void add_pools(Rows& rows, const model::Pools& pools) {
   add(rows, "the rest", exact_bytes(pools.rest.value) + QStringLiteral(", rounding and fragmentation"));
   add_list(rows, "alternates", pools.sites, [](const model::PoolSite& each) {
     return QStringLiteral("%1 on %2 from %3")
-        .arg(bytes(each.bytes.value), text(model::counted(each.streams, "stream")), text(each.site));
+        .arg(bytes(each.bytes.value), text(dcmt::counted(each.streams, "stream")), text(each.site));
   });
 }
 

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
-#include "analyzer/model/quantities.h"
 #include "gui/models/fact_rows.h"
 #include "gui/models/words.h"
+#include "trace/base/quantities.h"
 
 namespace dcmt::gui::words {
 namespace {

@@ -2,8 +2,8 @@
 
 #include <string>
 
-#include "analyzer/model/quantities.h"
 #include "gui/models/fact_rows.h"
+#include "trace/base/quantities.h"
 
 namespace dcmt::gui::words {
 namespace {
@@ -81,9 +81,9 @@ QString by_whom(const StoryEvent& event) {
 }  // namespace
 
 QString text(std::string_view text) { return QString::fromUtf8(text.data(), static_cast<qsizetype>(text.size())); }
-QString number(std::int64_t number) { return text(model::grouped(number)); }
-QString bytes(std::int64_t bytes) { return text(model::rounded_bytes(bytes)); }
-QString exact_bytes(std::int64_t bytes) { return text(model::exact_bytes(bytes)); }
+QString number(std::int64_t number) { return text(dcmt::grouped(number)); }
+QString bytes(std::int64_t bytes) { return text(dcmt::rounded_bytes(bytes)); }
+QString exact_bytes(std::int64_t bytes) { return text(dcmt::exact_bytes(bytes)); }
 QString time(std::int64_t ns) {
   constexpr std::int64_t kSecond = 1'000'000'000;
   const double ms = static_cast<double>(ns) * 1e-6;

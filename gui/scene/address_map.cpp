@@ -4,9 +4,9 @@
 #include <cmath>
 #include <string>
 
-#include "gui/scene/bytes_text.h"
 #include "gui/scene/label.h"
 #include "gui/scene/raster.h"
+#include "trace/base/quantities.h"
 
 namespace dcmt::gui::scene {
 namespace {
@@ -80,10 +80,7 @@ class MapPainter {
   void stretch(const StretchAt& of, std::size_t index) {
     const Theme& theme = *appearance_.theme;
     name_ = address_text(of.addresses.from) + " · ";
-    write_bytes(of.used, part_);
-    name_ += part_ + " of ";
-    write_bytes(room_of(of), part_);
-    name_ += part_;
+    name_ += rounded_bytes(of.used) + " of " + rounded_bytes(room_of(of));
     draw_label(canvas_, appearance_, facts_.texts, 8, y_ + 1, facts_.chart.x - 16, name_,
                of.live.empty() ? theme.faint : theme.text, true);
     auto block = of.live.begin();
@@ -176,7 +173,7 @@ class MapPainter {
   int y_ = 2;
   std::vector<Edges> edges_;  ///< by index in facts_.segments
   std::vector<Color> colors_;
-  std::string name_, part_;
+  std::string name_;
 };
 
 }  // namespace

@@ -4,8 +4,8 @@
 #include <functional>
 #include <string_view>
 
-#include "gui/scene/bytes_text.h"
 #include "gui/scene/raster.h"
+#include "trace/base/quantities.h"
 
 namespace dcmt::gui::scene {
 namespace {
@@ -66,9 +66,7 @@ class FlamePicture {
     const int x = static_cast<int>(static_cast<double>(before) * share);
     const int end = static_cast<int>(static_cast<double>(before + of) * share);
     if (end - x < 1) return;
-    std::string bytes;
-    write_bytes(of, bytes);
-    const std::string title = name + "   " + bytes;
+    const std::string title = name + "   " + rounded_bytes(of);
     svg_.fill_titled({x, depth * kRow, std::max(1, end - x - 1), kRow - 1}, color, title);
     // As many characters as fit. A short part of a name is useless, so there must be at least a few.
     const int room = (end - x - 8) * 100 / (kTextSize * 62);

@@ -3,9 +3,10 @@
 #include <algorithm>
 #include <cmath>
 
-#include "gui/scene/bytes_text.h"
 #include "gui/scene/label.h"
 #include "gui/scene/raster.h"
+#include "gui/scene/round_bytes.h"
+#include "trace/base/quantities.h"
 
 namespace dcmt::gui::scene {
 namespace {
@@ -207,7 +208,7 @@ void Painter::curve() {
     const int line = y_of(bytes);
     canvas_->fill({facts_.chart.x, line, facts_.chart.width, 1}, theme.grid);
     std::string& label = ticks_.empty() ? ticks_.emplace_back().label : ticks_.front().label;
-    write_bytes(bytes, label);
+    label = rounded_bytes(bytes);
     const int needed = appearance_->text_width(label);
     text(facts_.chart.x - needed - 6, line - appearance_->text_height / 2, needed, appearance_->text_height, label,
          theme.faint);

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "gui/scene/bytes_text.h"
 #include "gui/scene/raster.h"
+#include "trace/base/quantities.h"
 
 namespace dcmt::gui::scene {
 
@@ -17,8 +17,7 @@ void draw_overview(const Overview& overview, const Appearance& appearance, std::
   const int base = std::max(top + line, appearance.height * 36 / 100 + line * 3);
   canvas.text({left + 6, line, appearance.text_width(text), line}, text, theme.faint);
   if (overview.stretches.empty()) return;
-  std::string peak;
-  write_bytes(overview.peak, peak);
+  const std::string peak = rounded_bytes(overview.peak);
   const int needed = appearance.text_width(peak);
   canvas.text({left - needed - 6, top - line / 2, needed, line}, peak, theme.faint);
 

@@ -6,9 +6,9 @@
 #include <string>
 
 #include "gui/scene/band_curves.h"
-#include "gui/scene/bytes_text.h"
 #include "gui/scene/curve.h"
 #include "gui/scene/lanes.h"
+#include "gui/scene/round_bytes.h"
 #include "gui/scene/testing.h"
 #include "gui/scene/view.h"
 #include "gui/scene/view_history.h"
@@ -314,12 +314,7 @@ TEST(View, TicksAreRoundAndApart) {
   EXPECT_EQ(ticks.size(), 1U);
 }
 
-TEST(BytesText, SaysFewLetters) {
-  std::string text;
-  write_bytes(1023, text);
-  EXPECT_EQ(text, "1023 B");
-  write_bytes(12'655'108, text);
-  EXPECT_EQ(text, "12.1 MiB");
+TEST(RoundBytes, AnAxisHasRoundNumbers) {
   EXPECT_EQ(round_bytes(1), 1);
   EXPECT_EQ(round_bytes(3 << 20), 5 << 20);
   EXPECT_EQ(round_bytes(600 << 20), 1LL << 30);

@@ -5,6 +5,8 @@
 #include <cstdio>
 #include <utility>
 
+#include "trace/base/xml_text.h"
+
 namespace dcmt::gui::scene {
 namespace {
 
@@ -17,33 +19,6 @@ std::string color_text(Color color) {
 std::string number(int value) { return std::to_string(value); }
 
 }  // namespace
-
-std::string escaped(std::string_view text) {
-  std::string result;
-  result.reserve(text.size());
-  for (const char c : text) {
-    switch (c) {
-      case '&':
-        result += "&amp;";
-        break;
-      case '<':
-        result += "&lt;";
-        break;
-      case '>':
-        result += "&gt;";
-        break;
-      case '"':
-        result += "&quot;";
-        break;
-      case '\'':
-        result += "&#39;";
-        break;
-      default:
-        result += c;
-    }
-  }
-  return result;
-}
 
 Svg::Svg(int width, int height, int text_size, std::string name)
     : width_(width), height_(height), text_size_(text_size), name_(std::move(name)) {}
@@ -58,7 +33,7 @@ void Svg::rectangle(const Box& box, const std::string& fill, std::string_view ti
   if (box.width <= 0 || box.height <= 0) return;
   body_ += "<rect x=\"" + number(box.x) + "\" y=\"" + number(box.y) + "\" width=\"" + number(box.width) +
            "\" height=\"" + number(box.height) + "\" fill=\"" + fill + "\"";
-  body_ += title.empty() ? "/>\n" : "><title>" + escaped(title) + "</title></rect>\n";
+  body_ += title.empty() ? "/>\n" : "><title>" + xml_escaped(title) + "</title></rect>\n";
 }
 
 void Svg::fill(const Box& box, Color color) { rectangle(box, color_text(color)); }
@@ -116,12 +91,12 @@ void Svg::line(int x, std::span<const int> ys, Color color) {
 
 void Svg::text(const Box& box, std::string_view text, Color color) {
   body_ += "<text x=\"" + number(box.x) + "\" y=\"" + number(box.y + box.height * 3 / 4) + "\" fill=\"" +
-           color_text(color) + "\">" + escaped(text) + "</text>\n";
+           color_text(color) + "\">" + xml_escaped(text) + "</text>\n";
 }
 
 std::string Svg::element(std::string_view label) const {
   std::string svg = "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 " + number(width_) + " " +
-                    number(height_) + "\" role=\"img\" aria-label=\"" + escaped(label) + "\" font-size=\"" +
+                    number(height_) + "\" role=\"img\" aria-label=\"" + xml_escaped(label) + "\" font-size=\"" +
                     number(text_size_) + "\">\n<defs>\n";
   for (const auto& [color, id] : stripes_) {
     svg += "<pattern id=\"" + id +

@@ -8,9 +8,6 @@
 
 namespace dcmt::gui::scene {
 
-/// Escapes `text` for HTML and XML, between tags and in attributes.
-[[nodiscard]] std::string escaped(std::string_view text);
-
 class Svg : public Canvas {
  public:
   /// @param name  unique on the page; only letters

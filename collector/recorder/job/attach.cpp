@@ -27,6 +27,7 @@
 #include "collector/recorder/target/launch.h"
 #include "collector/recorder/target/process_table.h"
 #include "collector/recorder/target/target_process.h"
+#include "trace/base/quantities.h"
 #include "trace/sql/trace_file.h"
 
 namespace dcmt::recorder {
@@ -186,7 +187,7 @@ class Recording {
     auto watched = wait_until_near(*options_.when, options_.pids, [&](const Watched& now) {
       if (shows_status() && Clock::now() - last_status > kStatusEvery) {
         fprintf(stderr, "%swaits for %s · rss %s at most", kClearLine, text_of(options_.when->condition).c_str(),
-                human_bytes(now.highest_resident).c_str());
+                rounded_bytes(now.highest_resident).c_str());
         last_status = Clock::now();
       }
       return !signals.came();
@@ -251,7 +252,7 @@ class Recording {
         options_.when && !counts_from_ ? "waits for " + text_of(options_.when->condition) + " · " : "";
     fprintf(stderr, "%s%sstep %ld · %s records · %ld lost · peak %s", kClearLine, waits.c_str(),
             static_cast<long>(sum.steps), human_count(sum.records).c_str(), static_cast<long>(lost),
-            human_bytes(sum.peak_bytes).c_str());
+            rounded_bytes(sum.peak_bytes).c_str());
   }
 
   const AttachOptions& options_;

@@ -15,6 +15,7 @@
 #include "collector/recorder/job/folder_lock.h"
 #include "collector/recorder/job/trace_names.h"
 #include "collector/recorder/target/process_table.h"
+#include "trace/base/quantities.h"
 #include "trace/base/read_file.h"
 #include "trace/base/shell_words.h"
 #include "trace/sql/trace_file.h"
@@ -128,7 +129,7 @@ std::string Session::status_line() const {
   if (ranks.size() == 1) who = fmt::format("rank {} · ", *ranks.begin());
   if (ranks.size() > 1) who = fmt::format("rank {}–{} · ", *ranks.begin(), *ranks.rbegin());
   return fmt::format("{}step {} · {} records · {} on disk · {} lost · peak {}", who, sum.steps,
-                     human_count(sum.records), human_bytes(bytes), sum.lost, human_bytes(sum.peak_bytes));
+                     human_count(sum.records), rounded_bytes(bytes), sum.lost, rounded_bytes(sum.peak_bytes));
 }
 
 void Session::find_new(const JobState& job) {

@@ -1,9 +1,9 @@
-#include "analyzer/model/quantities.h"
+#include "trace/base/quantities.h"
 
 #include <array>
 #include <charconv>
 
-namespace dcmt::model {
+namespace dcmt {
 
 std::string grouped(std::int64_t number) {
   std::string digits = std::to_string(number);
@@ -19,10 +19,10 @@ std::string exact_bytes(std::int64_t bytes) { return grouped(bytes) + " B"; }
 
 std::string rounded_bytes(std::int64_t bytes) {
   static constexpr std::array<std::string_view, 4> kUnits = {"KiB", "MiB", "GiB", "TiB"};
-  if (bytes < 1024) return exact_bytes(bytes);
+  if (bytes > -1024 && bytes < 1024) return exact_bytes(bytes);
   double value = static_cast<double>(bytes) / 1024;
   std::size_t unit = 0;
-  for (; value >= 1023.95 && unit + 1 < kUnits.size(); ++unit) value /= 1024;
+  for (; (value >= 1023.95 || value <= -1023.95) && unit + 1 < kUnits.size(); ++unit) value /= 1024;
   std::array<char, 32> digits{};
   const auto end = std::to_chars(digits.begin(), digits.end(), value, std::chars_format::fixed, 1).ptr;
   return std::string(digits.data(), end).append(" ").append(kUnits[unit]);
@@ -34,4 +34,4 @@ std::string counted(std::int64_t number, std::string_view singular, std::string_
   return plural.empty() ? text.append(singular).append("s") : text.append(plural);
 }
 
-}  // namespace dcmt::model
+}  // namespace dcmt
