@@ -165,8 +165,8 @@ std::string lines_of_residual(const Finding& finding, const Style& style) {
 std::string stack_lines(std::string_view label, std::string_view head, const model::Actor& by, const Style& style) {
   std::string text = labelled(label, head, style);
   std::size_t shown = 0;
-  for (const model::Frame& frame : by.stack) {
-    if (frame.library) continue;
+  for (const analyzer::FrameText& frame : by.stack) {
+    if (frame.library()) continue;
     text += labelled("", fmt::format("  {}:{}  {}", shown_path(frame.file), frame.line, frame.function), style);
     if (++shown == kMostFrames) break;
   }

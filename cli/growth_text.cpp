@@ -32,7 +32,7 @@ std::string kept_sentence(const model::Report& report, const Style& style) {
 }
 
 /// The name of a kind of memory that is not torch's.
-std::string kind_name(const model::OutsideGrowth& growth) {
+std::string kind_name(const analyzer::OutsideGrowth& growth) {
   if (growth.kind == "numpy") return "arrays of numpy";
   if (growth.kind == "malloc") return "the C library's allocator";
   if (growth.kind == "python") return "Python's small objects";
@@ -123,7 +123,7 @@ std::string growth_text(const Finding& finding, const Style& style) {
 }
 
 std::string outside_growth_text(const Finding& finding, const Style& style) {
-  const model::OutsideGrowth& growth = *finding.outside;
+  const analyzer::OutsideGrowth& growth = *finding.outside;
   const std::string name = growth.holder ? short_name(*growth.holder) : kind_name(growth);
   std::string text = fmt::format("{}  {}  {}   {} more each step, not torch's\n", finding.number, style.bad("GROWS"),
                                  name, style.bytes(growth.per_step));

@@ -10,8 +10,8 @@ namespace {
 
 using analyzer::GoneBy;
 using analyzer::HolderKind;
-using model::HolderName;
-using model::HolderPath;
+using analyzer::HolderName;
+using analyzer::HolderPath;
 
 constexpr std::size_t kMostPaths = 3;    // shown per census
 constexpr std::size_t kAssignment = 56;  // characters of a source line
@@ -75,7 +75,7 @@ std::string held_text(std::string_view path, std::optional<std::string_view> pla
   return type ? fmt::format("{} [{}]", holder, *type) : holder;
 }
 
-std::string holder_lines(const model::Holders& holders, std::string_view suffix, const Style& style) {
+std::string holder_lines(const analyzer::Holders& holders, std::string_view suffix, const Style& style) {
   std::string text;
   for (std::size_t i = 0; i < holders.paths.size() && i < kMostPaths; ++i) {
     text +=
@@ -88,16 +88,17 @@ std::string holder_lines(const model::Holders& holders, std::string_view suffix,
   }
   if (holders.paths.empty()) {
     text += labelled("held by",
-                     holders.tensors == 0 ? "no holder that the census found"
-                                          : counted(holders.tensors, "tensor") + " without a named holder",
+                     holders.tensors.empty() ? "no holder that the census found"
+                                             : counted(static_cast<std::int64_t>(holders.tensors.size()), "tensor") +
+                                                   " without a named holder",
                      style);
   }
   return text;
 }
 
-std::string count_text(const model::Holders& holders) {
+std::string count_text(const analyzer::Holders& holders) {
   std::vector<std::string> parts;
-  for (const model::CountSum& sum : holders.sums) {
+  for (const analyzer::CountSum& sum : holders.sums()) {
     std::string name(name_of(sum.subject));
     if (sum.number > 1) name = fmt::format("{} {}s", sum.number, name);
     parts.push_back(

@@ -79,7 +79,7 @@ std::string live_table(const model::Groups& groups) {
       "<table><tr><th class=\"n\">bytes</th><th class=\"n\">share</th><th class=\"n\">blocks</th><th>allocated "
       "at</th></tr>\n";
   for (std::size_t i = 0; i < groups.groups.size() && i < kMost; ++i) {
-    const model::Group& group = groups.groups[i];
+    const analyzer::Group& group = groups.groups[i];
     html += "<tr><td class=\"n\">" + exact_bytes(group.bytes.value) + "</td><td class=\"n\">" +
             percent(group.share, 1) + "</td><td class=\"n\">" + (group.blocks > 0 ? grouped(group.blocks) : "-") +
             "</td><td>" + xml_escaped(group.name) + "</td></tr>\n";

@@ -9,8 +9,8 @@
 namespace dcmt::cli {
 namespace {
 
+using analyzer::Group;
 using model::Finding;
-using model::Group;
 using model::OutOfMemory;
 
 constexpr std::size_t kMostGroups = 3;

@@ -167,8 +167,8 @@ std::string trace_title(const Report& report) {
 std::string ReportText::next_line() const { return next_.empty() ? "" : "next: " + next_ + "\n"; }
 
 void ReportText::add(const Report& report, const std::string& alike) {
-  model::Essence said = report.essence();
-  if (!shown_.empty() && said == essence_) {
+  model::ComparableReport said = report.comparable();
+  if (!shown_.empty() && said == comparable_) {
     text_ += fmt::format("{}: equal to {} (peak, releases, findings)\n", trace_title(report), shown_);
     return;
   }
@@ -182,7 +182,7 @@ void ReportText::add(const Report& report, const std::string& alike) {
     next_is_of_a_finding_ = found;
   }
   shown_ = trace_title(report);
-  essence_ = std::move(said);
+  comparable_ = std::move(said);
 }
 
 }  // namespace dcmt::cli

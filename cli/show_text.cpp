@@ -77,7 +77,7 @@ std::string other_device_line(std::string_view device, Bytes peak, const Style& 
 }
 
 std::string peak_text(const model::PeakView& view, GroupBy by, const Style& style) {
-  const model::Peak& peak = view.peak;
+  const model::LivePeak& peak = view.peak;
   if (!peak.at) return "Nothing was allocated in this trace.\n";
   std::string text = style.bold(fmt::format("peak allocated  {}", style.bytes(peak.bytes))) + "   " +
                      where_of_peak(peak) + fmt::format(" · seq {}\n", grouped(peak.at->seq.value));

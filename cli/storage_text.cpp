@@ -126,10 +126,10 @@ std::string storage_text(const model::StorageView& view, const Style& style) {
                who_text(event)});
   }
   text += table.text(style, "  ") + end_text(view) + owners_text(view.owners, style);
-  for (const model::Holders& holders : view.censuses) {
+  for (const analyzer::Holders& holders : view.censuses) {
     text += "\n" +
-            style.bold(fmt::format("census at seq {}{}", grouped(holders.at.seq.value),
-                                   holders.at_error ? ", as memory ran out" : "")) +
+            style.bold(fmt::format("census at seq {}{}", grouped(holders.at().seq.value),
+                                   holders.at_error() ? ", as memory ran out" : "")) +
             "\n" + holder_lines(holders, "", style) + labelled("counts", count_text(holders), style);
   }
   return text;

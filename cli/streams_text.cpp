@@ -8,11 +8,11 @@
 namespace dcmt::cli {
 namespace {
 
+using analyzer::PoolSite;
+using analyzer::StreamPools;
+using analyzer::WaitingSite;
+using analyzer::WaitsAtPeak;
 using model::Finding;
-using model::Pools;
-using model::PoolSite;
-using model::WaitingSite;
-using model::Waits;
 
 constexpr std::size_t kMostSites = 3;
 constexpr std::size_t kMostStreams = 8;
@@ -46,9 +46,9 @@ std::string head(const Finding& finding, const std::string& where, std::string_v
                      where, style.bytes(finding.bytes));
 }
 
-std::string streams_text(const Pools& pools, const Style& style) {
+std::string streams_text(const StreamPools& pools, const Style& style) {
   std::vector<std::string> parts;
-  for (const model::StreamPool& pool : pools.streams) {
+  for (const analyzer::StreamPool& pool : pools.streams) {
     if (parts.size() == kMostStreams) break;
     const std::int32_t stream = pool.stream.value_or(-1);
     parts.push_back(fmt::format("{} {}", stream == 0 ? "default" : std::to_string(stream), style.bytes(pool.peak)));
@@ -60,14 +60,14 @@ std::string streams_text(const Pools& pools, const Style& style) {
 }  // namespace
 
 std::string waits_text(const Finding& finding, const Style& style) {
-  const Waits& waits = *finding.waits;
+  const WaitsAtPeak& waits = *finding.waits;
   std::string where(waits.device);
   if (waits.step) where += fmt::format(" · step {}", *waits.step);
   if (waits.phase) where += fmt::format(" · {}", *waits.phase);
   std::string text = head(finding, where, "FREED, WAITS FOR A STREAM", style);
   text += labelled("waited",
                    fmt::format("{}, {} of the {} active at their peak, for {}", counted(waits.blocks, "block"),
-                               percent(waits.waiting_share, 1), style.bytes(waits.active),
+                               percent(waits.waiting_share(), 1), style.bytes(waits.active),
                                times(waits.blocks, waits.median, waits.longest)),
                    style);
   text += labelled("without it",
@@ -90,11 +90,11 @@ std::string waits_text(const Finding& finding, const Style& style) {
 }
 
 std::string pools_text(const Finding& finding, const Style& style) {
-  const Pools& pools = *finding.pools;
+  const StreamPools& pools = *finding.pools;
   std::string text = head(finding, std::string(pools.device), "RESERVED FAR BEYOND WHAT IS ACTIVE", style);
   text += labelled("reserved",
                    fmt::format("{} at most, and {} active at most: {} of it never in use at once",
-                               style.bytes(pools.reserved), style.bytes(pools.active), percent(pools.idle_share, 1)),
+                               style.bytes(pools.reserved), style.bytes(pools.active), percent(pools.idle_share(), 1)),
                    style);
   if (pools.streams.size() > 1) {
     text += labelled(
@@ -103,13 +103,13 @@ std::string pools_text(const Finding& finding, const Style& style) {
                     counted(static_cast<std::int64_t>(pools.streams.size()), "stream"), streams_text(pools, style)),
         style);
   }
-  text += labelled("the rest", fmt::format("{}: rounding and fragmentation", style.bytes(pools.rest)), style);
+  text += labelled("the rest", fmt::format("{}: rounding and fragmentation", style.bytes(pools.rest())), style);
   text += site_lines("alternates", pools.sites, style, [&style](const PoolSite& site) {
     return fmt::format("{} on {} from {}", style.bytes(site.bytes), counted(site.streams, "stream"), site.site);
   });
   text += labelled("because", finding.why, style);
   text += labelled("seen",
-                   fmt::format("the stream of {} of {}{}", grouped(pools.known), counted(pools.blocks, "block"),
+                   fmt::format("the stream of {} of {}{}", grouped(pools.known()), counted(pools.blocks, "block"),
                                pools.only_steps_kept ? ", of the steps kept: by streams it may be more" : ""),
                    style);
   return text + labelled("fix", finding.fix, style);

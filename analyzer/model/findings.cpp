@@ -103,7 +103,7 @@ Finding finding_of(const Analysis& analysis, const analyzer::Finding& from) {
   finding.confidence = from.confidence;
   finding.why = from.why;
   finding.fix = from.fix;
-  finding.holders = holders_of(data, from.holders ? &*from.holders : nullptr);
+  finding.holders = from.holders;
   finding.more_alike = from.more_alike;
   finding.censuses = from.censuses;
   finding.explained = from.explained;
@@ -116,10 +116,10 @@ Finding finding_of(const Analysis& analysis, const analyzer::Finding& from) {
   finding.items = {from.items.size(),
                    [&data, &items = from.items](std::size_t at) { return FindingItem(data, items[at]); }};
   finding.out_of_memory = errors_of(analysis, from);
-  finding.waits = waits_of(analysis, from);
-  finding.pools = pools_of(data, from);
+  finding.waits = from.waits;
+  finding.pools = from.pools;
   finding.growth = growth_of(data, from);
-  finding.outside = outside_growth_of(from);
+  finding.outside = from.outside;
   finding.parameters = parameters_of(data, from);
   finding.steps = steps_of(from);
   finding.origins_besides = origins_besides(data, from);

@@ -20,8 +20,8 @@ class FindingItem {
   [[nodiscard]] std::optional<StorageId> storage() const { return given(item_->storage); }
   [[nodiscard]] Bytes bytes() const { return item_->bytes; }
   [[nodiscard]] std::optional<std::int64_t> step() const { return number_of(item_->step); }
-  [[nodiscard]] Point since() const { return {item_->since, item_->since_ns}; }
-  [[nodiscard]] std::optional<Point> until() const { return point_of(item_->until, item_->until_ns); }
+  [[nodiscard]] RunPoint since() const { return {item_->since, item_->since_ns}; }
+  [[nodiscard]] std::optional<RunPoint> until() const { return point_of(item_->until, item_->until_ns); }
   [[nodiscard]] std::optional<Mark> gather() const { return mark_of(*data_, item_->gather); }
   [[nodiscard]] std::optional<Mark> release() const { return mark_of(*data_, item_->release); }
   [[nodiscard]] std::optional<Gone> gone() const { return gone_of(*data_, item_->gone); }
@@ -92,17 +92,17 @@ struct Finding {
   std::optional<Bytes> predicted_peak;
   analyzer::Confidence confidence = analyzer::Confidence::kUnknown;
   std::string why, fix;
-  std::optional<Holders> holders;
+  std::optional<analyzer::Holders> holders;
   std::int64_t more_alike = 0, censuses = 0, explained = 0, unexplained = 0, reads = 0, kernel_reads = 0;
   analyzer::OperatorCount coverage;
   std::optional<analyzer::LaunchCoverage> launches;
   analyzer::Evidence evidence;
   Range<FindingItem> items;
   std::vector<OutOfMemory> out_of_memory;
-  std::optional<Waits> waits;
-  std::optional<Pools> pools;
+  std::optional<analyzer::WaitsAtPeak> waits;
+  std::optional<analyzer::StreamPools> pools;
   std::optional<Growth> growth;
-  std::optional<OutsideGrowth> outside;
+  std::optional<analyzer::OutsideGrowth> outside;
 
   std::vector<ParametersOfGraph> parameters;
   std::vector<std::int64_t> steps;           ///< distinct, ascending

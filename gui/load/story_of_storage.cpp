@@ -64,7 +64,9 @@ class Builder {
   [[nodiscard]] double x(TimeNs at) const {
     return static_cast<double>(at.value) - static_cast<double>(start_) - static_cast<double>(story_.begin_ns);
   }
-  [[nodiscard]] double x(const std::optional<model::Point>& at) const { return at ? x(at->ns) : story_.chart.length; }
+  [[nodiscard]] double x(const std::optional<model::RunPoint>& at) const {
+    return at ? x(at->ns) : story_.chart.length;
+  }
 
   /// Sets the axis from the birth to the last known event, with some space.
   void find_axis(const model::HoldersView& holders) {
@@ -127,8 +129,8 @@ class Builder {
   /// The results of a census: names that existed by then.
   void names() {
     std::map<std::string, bool> known;
-    for (const model::Holders& census : storage_.censuses) {
-      for (const model::HolderPath& path : census.paths) {
+    for (const analyzer::Holders& census : storage_.censuses) {
+      for (const analyzer::HolderPath& path : census.paths) {
         std::string name(path.function.value_or("a frame"));
         for (std::size_t i = 0; i < path.names.size(); ++i)
           name += (i == 0 ? ": " : ", ") + std::string(path.names[i].name.value_or("?"));
@@ -138,7 +140,7 @@ class Builder {
         const bool deleted =
             std::ranges::any_of(path.names, [](const auto& each) { return each.delete_line.has_value(); });
         const bool to_return = path.return_line && !deleted && storage_.bytes_gone;
-        const double to = to_return ? x(storage_.bytes_gone->at.ns) : x(census.at.ns);
+        const double to = to_return ? x(storage_.bytes_gone->at.ns) : x(census.at().ns);
         std::size_t what = 0;
         if (path.tensor) {
           if (const auto found = by_tensor_.find(path.tensor->value); found != by_tensor_.end()) what = found->second;

@@ -43,7 +43,7 @@ TEST_F(StoryTest, OfWhatIsKeptPastItsReleaseHasItsHolderAndItsDeadPart) {
   ASSERT_TRUE(view.ok());
   const StoryOfStorage of = story(*view);
   const scene::Recording& recording = session_->devices.front()->recording();
-  const auto x = [&](const model::Point& at) {
+  const auto x = [&](const model::RunPoint& at) {
     return static_cast<double>(at.ns.value - recording.begin_ns() - of.begin_ns);
   };
   const StoryChart::Bar& bytes = of.chart.bars.front();

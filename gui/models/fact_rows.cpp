@@ -17,9 +17,9 @@ QString file_name(std::string_view path) {
 }
 
 /// "forward: buf5, x (one object) (unproven)".
-QString holder_of(const model::HolderPath& path) {
+QString holder_of(const analyzer::HolderPath& path) {
   QString names;
-  for (const model::HolderName& name : path.names) {
+  for (const analyzer::HolderName& name : path.names) {
     names += (names.isEmpty() ? QString() : QStringLiteral(", ")) + text(name.name.value_or("(evaluation stack)"));
   }
   return text(path.function.value_or("a frame")) + QStringLiteral(": ") + names +
@@ -27,9 +27,9 @@ QString holder_of(const model::HolderPath& path) {
          (path.certain ? QString() : QStringLiteral(" (unproven)"));
 }
 
-void add_path(std::vector<TableModel::Row>& rows, const model::HolderPath& path) {
+void add_path(std::vector<TableModel::Row>& rows, const analyzer::HolderPath& path) {
   add(rows, "held by", holder_of(path));
-  for (const model::HolderName& name : path.names) {
+  for (const analyzer::HolderName& name : path.names) {
     if (!name.name || !name.line || !path.file) continue;
     QString line = file_name(*path.file) + QLatin1Char(':') + QString::number(*name.line);
     if (name.assignment) line += QStringLiteral("   ") + text(*name.assignment);
@@ -72,15 +72,15 @@ QString frame(std::string_view file, std::int64_t line, std::string_view functio
   return file_name(file) + QLatin1Char(':') + QString::number(line) + QLatin1Char(' ') + text(function);
 }
 
-void add_holders(std::vector<TableModel::Row>& rows, const model::Holders& holders) {
+void add_holders(std::vector<TableModel::Row>& rows, const analyzer::Holders& holders) {
   for (std::size_t i = 0; i < holders.paths.size() && i < kMostFacts; ++i) add_path(rows, holders.paths[i]);
   if (holders.paths.empty()) {
     add(rows, "held by",
-        holders.tensors == 0 ? QStringLiteral("no holder that was found")
-                             : QStringLiteral("%1 tensors without a named holder").arg(holders.tensors));
+        holders.tensors.empty() ? QStringLiteral("no holder that was found")
+                                : QStringLiteral("%1 tensors without a named holder").arg(holders.tensors.size()));
   }
   QString counts;
-  for (const model::CountSum& sum : holders.sums) {
+  for (const analyzer::CountSum& sum : holders.sums()) {
     if (!counts.isEmpty()) counts += QStringLiteral(" · ");
     counts += text(name_of(sum.subject)) +
               QStringLiteral(": %1 = %2 explained + %3").arg(sum.count).arg(sum.explained).arg(sum.unexplained);

@@ -26,6 +26,6 @@ void add(std::vector<TableModel::Row>& rows, const char* label, const QString& v
 /// "model.py:41 forward"
 [[nodiscard]] QString frame(std::string_view file, std::int64_t line, std::string_view function);
 /// Adds the holders with the lines of each name, and the sum of references.
-void add_holders(std::vector<TableModel::Row>& rows, const model::Holders& holders);
+void add_holders(std::vector<TableModel::Row>& rows, const analyzer::Holders& holders);
 
 }  // namespace dcmt::gui::words

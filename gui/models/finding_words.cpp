@@ -36,7 +36,7 @@ void add_growth(Rows& rows, const model::Growth& growth) {
   // Found by text: a single statement is probably the right one; of several, nothing shows which one it was.
   add_list(
       rows, growth.stored_by.size() == 1 ? "added at" : "added at one of", growth.stored_by,
-      [](const model::StoringStatement& each) { return text(each.site) + QStringLiteral("   ") + text(each.text); });
+      [](const analyzer::StoringStatement& each) { return text(each.site) + QStringLiteral("   ") + text(each.text); });
   for (std::size_t i = 0; i < growth.sites.size() && i < kMostFacts; ++i) {
     const model::GrowthSite& each = growth.sites[i];
     add(rows, "made at",
@@ -59,7 +59,7 @@ void add_growth(Rows& rows, const model::Growth& growth) {
   add(rows, "alone", exact_bytes(growth.alone.value) + QStringLiteral(" are freed if only this is emptied"));
 }
 
-void add_outside(Rows& rows, const model::OutsideGrowth& growth) {
+void add_outside(Rows& rows, const analyzer::OutsideGrowth& growth) {
   add(rows, "grows", text(growth.kind) + QStringLiteral(", which is not torch's"));
   add(rows, "a step", exact_bytes(growth.per_step.value));
   if (growth.holder) {
@@ -111,16 +111,16 @@ QString stream_name(const std::optional<std::int32_t>& stream) {
                                  : QStringLiteral("a stream that is not known");
 }
 
-void add_waits(Rows& rows, const model::Waits& waits) {
+void add_waits(Rows& rows, const analyzer::WaitsAtPeak& waits) {
   add(rows, "at", where_of(waits.device, waits.step, waits.phase));
   add(rows, "waited",
       QStringLiteral("%1 in %2, %3 of the %4 active then")
           .arg(exact_bytes(waits.waiting.value), text(dcmt::counted(waits.blocks, "block")),
-               percent(waits.waiting_share), exact_bytes(waits.active.value)));
+               percent(waits.waiting_share()), exact_bytes(waits.active.value)));
   add(rows, "for", times_of(waits.median, waits.longest));
   add(rows, "without it", QStringLiteral("at most %1 active").arg(exact_bytes(waits.without_waits.value)));
   add(rows, "waiting at once", exact_bytes(waits.most_waiting.value) + QStringLiteral(" at most"));
-  add_list(rows, "allocated", waits.sites, [](const model::WaitingSite& each) {
+  add_list(rows, "allocated", waits.sites, [](const analyzer::WaitingSite& each) {
     return QStringLiteral("%1 in %2 on %3 from %4")
         .arg(bytes(each.bytes.value), text(dcmt::counted(each.blocks, "block")), stream_name(each.stream),
              text(each.site));
@@ -129,19 +129,19 @@ void add_waits(Rows& rows, const model::Waits& waits) {
       QStringLiteral("%1 of %2 freed blocks had to wait").arg(number(waits.frees_that_waited), number(waits.frees)));
 }
 
-void add_pools(Rows& rows, const model::Pools& pools) {
+void add_pools(Rows& rows, const analyzer::StreamPools& pools) {
   add(rows, "at", text(pools.device));
   add(rows, "reserved", exact_bytes(pools.reserved.value) + QStringLiteral(" at most"));
   add(rows, "active", exact_bytes(pools.active.value) + QStringLiteral(" at most"));
-  add(rows, "never in use", QStringLiteral("%1, %2").arg(exact_bytes(pools.idle.value), percent(pools.idle_share)));
+  add(rows, "never in use", QStringLiteral("%1, %2").arg(exact_bytes(pools.idle().value), percent(pools.idle_share())));
   if (pools.streams.size() > 1) {
     add(rows, "by streams", exact_bytes(pools.by_streams.value) + QStringLiteral(", as each has its own peak"));
-    add_list(rows, "", pools.streams, [](const model::StreamPool& each) {
+    add_list(rows, "", pools.streams, [](const analyzer::StreamPool& each) {
       return stream_name(each.stream) + QStringLiteral(": ") + exact_bytes(each.peak.value);
     });
   }
-  add(rows, "the rest", exact_bytes(pools.rest.value) + QStringLiteral(", rounding and fragmentation"));
-  add_list(rows, "alternates", pools.sites, [](const model::PoolSite& each) {
+  add(rows, "the rest", exact_bytes(pools.rest().value) + QStringLiteral(", rounding and fragmentation"));
+  add_list(rows, "alternates", pools.sites, [](const analyzer::PoolSite& each) {
     return QStringLiteral("%1 on %2 from %3")
         .arg(bytes(each.bytes.value), text(dcmt::counted(each.streams, "stream")), text(each.site));
   });

@@ -111,8 +111,8 @@ TEST(Words, OfWhatGrowsTheUsersLineComesBeforeThePackages) {
 TEST(Words, AHolderThatIsNotProvedIsCalledSo) {
   model::Finding finding;
   finding.rule = "residual";
-  model::Holders holders;
-  model::HolderPath path;
+  analyzer::Holders holders;
+  analyzer::HolderPath path;
   path.function = "call";
   path.names = {{{}, analyzer::HolderKind::kEvalStack, {}, {}, {}, {}}};
   holders.paths = {path};

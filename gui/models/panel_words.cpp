@@ -241,7 +241,7 @@ std::vector<TableModel::Row> run(const model::Report& report) {
   for (const analyzer::DiagnosticFact& each : facts.diagnostics) {
     add(rows, "note", text(each.text) + (each.count > 1 ? QStringLiteral(" (%1 times)").arg(each.count) : QString()));
   }
-  for (const model::Remark& remark : report.remarks) add(rows, "remark", text(remark.text));
+  for (const analyzer::Remark& remark : report.remarks) add(rows, "remark", text(remark.text()));
   return rows;
 }
 

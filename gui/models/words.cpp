@@ -100,11 +100,11 @@ std::vector<TableModel::Row> facts(const model::StorageView& storage) {
   add(rows, "storage", QString::number(storage.storage.value));
   add(rows, "bytes", exact_bytes(storage.bytes_at_birth.value));
   add(rows, "made by", place(storage.born_by));
-  for (const model::Frame& each : storage.born_by.stack) {
+  for (const analyzer::FrameText& each : storage.born_by.stack) {
     if (rows.size() > kMostFacts) break;
     const QString line = frame(each.file, each.line, each.function);
     const bool said = rows.back().cells[1].endsWith(line);  // the site is the innermost frame
-    if (!each.library && !said) add(rows, "", line);
+    if (!each.library() && !said) add(rows, "", line);
   }
   for (std::size_t i = 0; i < storage.owners.size() && i < kMostFacts; ++i) {
     const model::StoryOwner& owner = storage.owners[i];
@@ -132,7 +132,7 @@ std::vector<TableModel::Row> facts(const model::DevicePeak& peak, const model::R
   add(rows, "predicted", exact_bytes(peak.predicted_bytes.value));
   if (peak.reserved_bytes) add(rows, "reserved", exact_bytes(peak.reserved_bytes->value) + QStringLiteral(" at most"));
   // Remarks may describe intended behaviour, so they are no findings, but no other panel shows them.
-  for (const model::Remark& remark : report.remarks) add(rows, "remark", text(remark.text));
+  for (const analyzer::Remark& remark : report.remarks) add(rows, "remark", text(remark.text()));
   return rows;
 }
 
@@ -150,7 +150,7 @@ std::vector<TableModel::Row> story(const model::StorageView& storage) {
 std::vector<TableModel::Row> groups(const model::Groups& groups) {
   std::vector<TableModel::Row> rows;
   rows.reserve(groups.groups.size());
-  for (const model::Group& group : groups.groups) {
+  for (const analyzer::Group& group : groups.groups) {
     rows.push_back({{exact_bytes(group.bytes.value), QString::number(100 * group.share, 'f', 1) + QStringLiteral(" %"),
                      group.blocks > 0 ? number(group.blocks) : QStringLiteral("-"), text(group.name)},
                     {static_cast<double>(group.bytes.value), group.share, static_cast<double>(group.blocks), 0},
