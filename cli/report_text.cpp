@@ -2,11 +2,11 @@
 
 #include <fmt/format.h>
 
-#include "cli/finding_text.h"
 #include "cli/footer_text.h"
 #include "cli/groups_text.h"
-#include "cli/growth_text.h"
 #include "cli/peak_text.h"
+#include "render/wording/finding_words.h"
+#include "render/wording/growth_words.h"
 #include "trace/base/shell_words.h"
 
 namespace dcmt::cli {
@@ -61,10 +61,15 @@ std::string dead_sentence(const DevicePeak& peak, bool first, const Style& style
                                 : fmt::format("without it the peak is {}, not {}. ", predicted, measured));
 }
 
+std::string finding_text(const std::string& path, const Finding& finding, const Style& style) {
+  const wording::FindingWords words = wording::finding_words(path, finding, style.form());
+  return fmt::format("{}  {}{}\n", finding.number, style.bad(words.title), words.about) + lines_of(words.facts, style);
+}
+
 std::string headline(const Report& report, const Style& style) {
   const Summary& summary = report.summary;
   std::string text = out_of_memory_sentence(summary);
-  text += growth_sentence(report, style);
+  text += wording::growth_sentence(report, style.form());
   if (summary.residual > 0) text += counted(summary.residual, "release") + " freed nothing. ";
   std::string dead;
   for (const DevicePeak& device : report.devices)
@@ -151,7 +156,7 @@ std::string body(const Report& report, const Style& style) {
   text += "\n";
   for (const Finding& finding : report.findings) {
     text += finding_text(report.path, finding, style);
-    if (report.findings.size() > 1) text += labelled("next", next_command(report.path, finding), style);
+    if (report.findings.size() > 1) text += labelled("next", wording::next_command(report.path, finding), style);
     text += "\n";
   }
   if (report.outliving) text += survivor_line(*report.outliving, style) + "\n";
@@ -176,7 +181,7 @@ void ReportText::add(const Report& report, const std::string& alike) {
   text_ += body(report, style_);
   const bool found = !report.findings.empty();
   if (next_.empty() || (found && !next_is_of_a_finding_)) {
-    next_ = found ? next_command(report.path, report.findings.front())
+    next_ = found ? wording::next_command(report.path, report.findings.front())
                   : fmt::format("dc-memtrace show peak {} --by {}", shell_word(report.path),
                                 report.facts.of_snapshot() ? "site" : "category");
     next_is_of_a_finding_ = found;

@@ -12,7 +12,7 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 
-FOLDERS = ("trace", "analyzer", "convert", "collector", "cli", "gui", "executor", "samples")
+FOLDERS = ("trace", "analyzer", "convert", "collector", "render", "cli", "gui", "executor", "samples")
 
 # The most specific prefix of a file decides. A folder may always include itself, and what is listed.
 ALLOWED = {
@@ -27,11 +27,12 @@ ALLOWED = {
     "collector/python": ("collector/agent", "collector/include", "trace"),
     "collector/scan": ("trace",),
     "collector/recorder": ("collector/agent", "collector/include", "collector/scan", "trace"),
-    "cli": ("analyzer", "gui/scene", "gui/load", "collector/recorder", "collector/scan", "convert", "trace"),
+    "render/wording": ("analyzer/model", "analyzer/ranks", "analyzer/compare/difference.h", "trace/base"),
+    "cli": ("analyzer", "render", "gui/scene", "gui/load", "collector/recorder", "collector/scan", "convert", "trace"),
     "gui/scene": ("trace/base",),
-    "gui/load": ("gui/scene", "analyzer", "convert", "collector/recorder/job/run_folder.h", "collector/recorder/job/local_folder.h",
+    "gui/load": ("gui/scene", "render", "analyzer", "convert", "collector/recorder/job/run_folder.h", "collector/recorder/job/local_folder.h",
                  "trace"),
-    "gui/models": ("gui/load", "gui/scene", "analyzer/model", "analyzer/compare/difference.h", "trace/base"),
+    "gui/models": ("gui/load", "render", "gui/scene", "analyzer/model", "analyzer/compare/difference.h", "trace/base"),
     "gui/widgets": ("gui/models", "gui/load", "gui/scene", "analyzer/model", "trace/base"),
     "gui/app": ("gui/widgets", "gui/models", "gui/load", "gui/scene", "analyzer/model", "analyzer/testing", "trace/base"),
     "gui/bench": ("gui/load", "gui/scene", "analyzer", "trace"),
@@ -41,7 +42,7 @@ ALLOWED = {
 
 # These are built and run without torch, CUDA and Python, so they must not include any of their headers.
 WITHOUT_TORCH = (
-    "trace", "analyzer", "convert", "cli", "gui", "collector/agent", "collector/elf", "collector/recorder", "collector/scan",
+    "trace", "analyzer", "convert", "render", "cli", "gui", "collector/agent", "collector/elf", "collector/recorder", "collector/scan",
     "collector/include"
 )
 FOREIGN = re.compile(r"^(torch/|ATen/|c10/|caffe2/|pybind11/|Python\.h|internal/pycore|frameobject\.h|cuda|cupti|nccl)")
@@ -49,13 +50,13 @@ FOREIGN = re.compile(r"^(torch/|ATen/|c10/|caffe2/|pybind11/|Python\.h|internal/
 # A scene and its loading are plain C++, and Qt's models of lists need no window.
 QT = re.compile(r"^(Q[A-Z]\w*$|Qt\w+/)")
 QT_CORE = re.compile(r"^(QtCore/|QAbstract(Item|Table|List)Model|QObject|QString|QVariant|QModelIndex|QByteArray|QMetaObject|QThread|QTimer|QElapsedTimer|QList|QStringList|QSortFilterProxyModel)")
-WITHOUT_QT = ("trace", "analyzer", "convert", "cli", "collector", "gui/scene", "gui/load", "gui/bench")
+WITHOUT_QT = ("trace", "analyzer", "convert", "render", "cli", "collector", "gui/scene", "gui/load", "gui/bench")
 
 # Front ends compute nothing: these files may use the report model, but not the data that it was made of.
 FRONT_END = re.compile(r"^cli/(\w+_text|\w+_tables|json_writer|story_program)\.(h|cpp)$")
 SHOWN = ("analyzer/model", "analyzer/ranks", "analyzer/replay", "analyzer/generated/linted.h", "analyzer/compare/difference.h",
          "analyzer/gate/verdict.h",
-         "trace/base", "cli")
+         "render/wording", "trace/base", "cli")
 NOT_SHOWN = ("analyzer/model/analysis.h", "cli/inputs.h")
 
 # Folders whose sub-folders depend on each other in one direction only.

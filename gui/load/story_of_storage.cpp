@@ -5,6 +5,7 @@
 #include <string>
 
 #include "gui/scene/strips.h"
+#include "render/wording/story_words.h"
 #include "trace/base/quantities.h"
 
 namespace dcmt::gui::load {
@@ -21,19 +22,18 @@ constexpr std::size_t kMostPoints = 2000;
 
 std::optional<Point> point_of(const model::StoryEvent& event) {
   if (event.what != model::StoryEvent::What::kMark) return std::nullopt;
+  const auto point = [&event](Point::What what) { return Point{what, 0, wording::short_event_text(event)}; };
   switch (event.kind) {
     case MarkKind::kGather:
-      return Point{Point::What::kGather, 0, "gathered"};
     case MarkKind::kWait:
-      return Point{Point::What::kGather, 0, "waited for"};
+      return point(Point::What::kGather);
     case MarkKind::kRead:
     case MarkKind::kTouch:
-      return Point{Point::What::kRead, 0, "read"};
+      return point(Point::What::kRead);
     case MarkKind::kRelease:
-      return Point{Point::What::kRelease, 0,
-                   event.final ? "released" : "released, " + std::to_string(event.uses_left) + " uses left"};
+      return point(Point::What::kRelease);
     case MarkKind::kCensus:
-      return Point{Point::What::kOther, 0, "holders looked at"};
+      return point(Point::What::kOther);
     default:
       return std::nullopt;
   }

@@ -2,80 +2,19 @@
 
 #include <string>
 
-#include "gui/models/fact_rows.h"
+#include "render/wording/finding_words.h"
+#include "render/wording/holder_words.h"
+#include "render/wording/story_words.h"
 #include "trace/base/quantities.h"
 
 namespace dcmt::gui::words {
 namespace {
 
-using analyzer::MarkKind;
-using model::StoryEvent;
-using What = StoryEvent::What;
+/// The panels scroll, so they show more of a long list than a terminal.
+constexpr wording::Form kForm{.exact = true, .most = 12};
 
-QString mark_words(const StoryEvent& event) {
-  QString words;
-  switch (event.kind) {
-    case MarkKind::kGather:
-      words = QStringLiteral("gathered");
-      break;
-    case MarkKind::kWait:
-      words = QStringLiteral("waited for");
-      break;
-    case MarkKind::kPersist:
-      words = QStringLiteral("made persistent");
-      break;
-    case MarkKind::kRead:
-      words = QStringLiteral("read");
-      break;
-    case MarkKind::kTouch:
-      words = QStringLiteral("last used by a kernel");
-      break;
-    case MarkKind::kResize:
-      return QStringLiteral("resized to ") + exact_bytes(event.bytes.value_or(Bytes(0)).value);
-    case MarkKind::kRepoint:
-      words = QStringLiteral("tensor re-pointed");
-      break;
-    case MarkKind::kRelease:
-      words = event.final ? QStringLiteral("released (final)")
-                          : QStringLiteral("released (%1 uses left)").arg(event.uses_left);
-      break;
-    case MarkKind::kCensus:
-      words = QStringLiteral("references counted");
-      break;
-    default:
-      words = QStringLiteral("mark");
-      break;
-  }
-  if (event.key) words += QStringLiteral(" · id ") + QString::number(event.key->key);
-  if (event.kind == MarkKind::kRelease && event.bytes && event.bytes_after) {
-    words += QStringLiteral(": %1 → %2").arg(exact_bytes(event.bytes->value), exact_bytes(event.bytes_after->value));
-  }
-  return words;
-}
-
-QString words_of(const StoryEvent& event) {
-  switch (event.what) {
-    case What::kFirstSeen:
-      return QStringLiteral("first seen");
-    case What::kBorn:
-      return QStringLiteral("born");
-    case What::kLastReference:
-      return QStringLiteral("last reference gone");
-    case What::kBlockAllocated:
-      return QStringLiteral("block of %1 allocated").arg(exact_bytes(event.bytes->value));
-    case What::kBlockFreed:
-      return QStringLiteral("block of %1 freed").arg(exact_bytes(event.bytes->value));
-    case What::kMark:
-      break;
-  }
-  return mark_words(event);
-}
-
-QString by_whom(const StoryEvent& event) {
-  if (event.what != What::kMark) return place(event.by);
-  QString who = text(event.name);
-  if (!event.by.stack.empty()) who += (who.isEmpty() ? QString() : QStringLiteral(" at ")) + site(event.by.site);
-  return who;
+void add_facts(std::vector<TableModel::Row>& rows, const wording::LabelledLines& facts) {
+  for (const wording::LabelledLine& fact : facts) add(rows, fact.label, text(fact.text));
 }
 
 }  // namespace
@@ -92,32 +31,43 @@ QString time(std::int64_t ns) {
 }
 
 QString title(const model::Finding& finding) {
-  return QString::number(finding.number) + QLatin1Char(' ') + text(finding.title).toUpper();
+  return QString::number(finding.number) + QLatin1Char(' ') + text(wording::finding_title(finding));
+}
+
+void add(std::vector<TableModel::Row>& rows, std::string_view label, const QString& value) {
+  if (!value.isEmpty()) rows.push_back({{text(label), value}, {}, 0});
+}
+
+std::vector<TableModel::Row> facts(const model::Finding& finding, const model::Report& report) {
+  const wording::FindingWords words = wording::finding_words(report.path, finding, kForm);
+  std::vector<TableModel::Row> rows;
+  add(rows, "finding", title(finding));
+  add(rows, "of", text(words.about).trimmed());
+  add(rows, "bytes", exact_bytes(finding.bytes.value));
+  if (finding.dead_at_peak.value > 0) add(rows, "dead at the peak", exact_bytes(finding.dead_at_peak.value));
+  if (finding.predicted_peak) add(rows, "peak without it", exact_bytes(finding.predicted_peak->value));
+  add_facts(rows, words.facts);
+  add(rows, "confidence", text(name_of(finding.confidence)));
+  add(rows, "next", text(wording::next_command(report.path, finding)));
+  return rows;
 }
 
 std::vector<TableModel::Row> facts(const model::StorageView& storage) {
   std::vector<TableModel::Row> rows;
   add(rows, "storage", QString::number(storage.storage.value));
   add(rows, "bytes", exact_bytes(storage.bytes_at_birth.value));
-  add(rows, "made by", place(storage.born_by));
-  for (const analyzer::FrameText& each : storage.born_by.stack) {
-    if (rows.size() > kMostFacts) break;
-    const QString line = frame(each.file, each.line, each.function);
-    const bool said = rows.back().cells[1].endsWith(line);  // the site is the innermost frame
-    if (!each.library() && !said) add(rows, "", line);
-  }
-  for (std::size_t i = 0; i < storage.owners.size() && i < kMostFacts; ++i) {
+  add(rows, "made by", text(wording::by_text(storage.born_by)));
+  add_facts(rows, wording::stack_facts(storage.born_by, kForm));
+  for (std::size_t i = 0; i < storage.owners.size() && i < kForm.most; ++i) {
     const model::StoryOwner& owner = storage.owners[i];
-    add(rows, "held by", text(owner.path) + (owner.place ? QStringLiteral("   ") + text(*owner.place) : QString()));
+    add(rows, "held by", text(wording::placed(owner.path, owner.place)));
   }
-  if (!storage.censuses.empty()) add_holders(rows, storage.censuses.back());
-  if (storage.held_for)
-    add(rows, "dead but held", time(storage.held_for->value) + QStringLiteral(" after its release"));
-  if (storage.bytes_gone) {
-    add(rows, "gone", place(storage.bytes_gone->by));
-  } else {
-    add(rows, "gone", QStringLiteral("not: its bytes are there to the end of the trace"));
+  if (!storage.censuses.empty()) {
+    add_facts(rows, wording::holder_facts(storage.censuses.back(), "", kForm));
+    add(rows, "counts", text(wording::count_text(storage.censuses.back())));
   }
+  if (storage.bytes_gone) add(rows, "freed", text(wording::gone_text(*storage.bytes_gone)));
+  add(rows, "end", text(wording::end_text(storage)));
   return rows;
 }
 
@@ -139,8 +89,9 @@ std::vector<TableModel::Row> facts(const model::DevicePeak& peak, const model::R
 std::vector<TableModel::Row> story(const model::StorageView& storage) {
   std::vector<TableModel::Row> rows;
   rows.reserve(storage.events.size());
-  for (const StoryEvent& event : storage.events) {
-    rows.push_back({{number(event.at.seq.value), time(event.after_start.value), words_of(event), by_whom(event)},
+  for (const model::StoryEvent& event : storage.events) {
+    rows.push_back({{number(event.at.seq.value), time(event.after_start.value), text(wording::event_text(event, kForm)),
+                     text(wording::event_by(event))},
                     {static_cast<double>(event.at.seq.value), static_cast<double>(event.after_start.value), 0, 0},
                     event.at.seq.value});
   }

@@ -25,7 +25,9 @@ namespace dcmt::gui::words {
 /// "1 RELEASE KEEPS STORAGE"
 [[nodiscard]] QString title(const model::Finding& finding);
 
-/// Rows of two cells: a property and its value.
+/// Adds a row of two cells, a property and its value, unless the value is empty.
+void add(std::vector<TableModel::Row>& rows, std::string_view label, const QString& value);
+/// Such rows.
 [[nodiscard]] std::vector<TableModel::Row> facts(const model::Finding& finding, const model::Report& report);
 [[nodiscard]] std::vector<TableModel::Row> facts(const model::StorageView& storage);
 /// A device's peak and its composition.

@@ -80,7 +80,7 @@ class MapPainter {
   void stretch(const StretchAt& of, std::size_t index) {
     const Theme& theme = *appearance_.theme;
     name_ = address_text(of.addresses.from) + " · ";
-    name_ += rounded_bytes(of.used) + " of " + rounded_bytes(room_of(of));
+    name_.append(rounded_bytes(of.used)).append(" of ").append(rounded_bytes(room_of(of)));
     draw_label(canvas_, appearance_, facts_.texts, 8, y_ + 1, facts_.chart.x - 16, name_,
                of.live.empty() ? theme.faint : theme.text, true);
     auto block = of.live.begin();

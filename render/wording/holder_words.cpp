@@ -1,11 +1,13 @@
-#include "cli/holder_text.h"
+#include "render/wording/holder_words.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <vector>
 
-namespace dcmt::cli {
+#include "render/wording/columns.h"
+
+namespace dcmt::wording {
 namespace {
 
 using analyzer::GoneBy;
@@ -13,24 +15,14 @@ using analyzer::HolderKind;
 using analyzer::HolderName;
 using analyzer::HolderPath;
 
-constexpr std::size_t kMostPaths = 3;    // shown per census
 constexpr std::size_t kAssignment = 56;  // characters of a source line
 
-std::string holder_head(const HolderPath& path) {
-  std::vector<std::string> names;
-  for (const HolderName& name : path.names) names.emplace_back(name.name.value_or("(evaluation stack)"));
-  std::string text = fmt::format("{}: {}", path.function.value_or(""), joined(names, ", "));
-  if (names.size() > 1) text += " (one object)";
-  if (!path.certain) text += " (unproven)";
-  return text;
-}
-
 /// Where the names were assigned, where they end, and the model's line.
-std::string holder_places(const HolderPath& path, const Style& style) {
-  struct Line {
+void add_places(const HolderPath& path, LabelledLines& facts) {
+  struct SourceLine {
     std::string place, source, fate;
   };
-  std::vector<Line> lines;
+  std::vector<SourceLine> lines;
   for (const HolderName& name : path.names) {
     if (!name.name || !name.line) continue;
     std::string fate;
@@ -49,19 +41,25 @@ std::string holder_places(const HolderPath& path, const Style& style) {
   }
   std::size_t places = 0;
   std::size_t sources = 0;
-  for (const Line& line : lines) {
+  for (const SourceLine& line : lines) {
     places = std::max(places, width(line.place));
     sources = std::max(sources, width(line.source));
   }
-  std::string text;
-  for (const Line& line : lines) {
-    text += labelled("", fmt::format("{}   {}   {}", left(line.place, places), left(line.source, sources), line.fate),
-                     style);
+  for (const SourceLine& line : lines) {
+    facts.push_back({"", fmt::format("{}   {}   {}", left(line.place, places), left(line.source, sources), line.fate)});
   }
-  return text;
 }
 
 }  // namespace
+
+std::string holder_head(const HolderPath& path) {
+  std::vector<std::string> names;
+  for (const HolderName& name : path.names) names.emplace_back(name.name.value_or("(evaluation stack)"));
+  std::string text = fmt::format("{}: {}", path.function.value_or(""), joined(names, ", "));
+  if (names.size() > 1) text += " (one object)";
+  if (!path.certain) text += " (unproven)";
+  return text;
+}
 
 std::string placed(std::string_view path, std::optional<std::string_view> place) {
   std::string text(path);
@@ -75,25 +73,24 @@ std::string held_text(std::string_view path, std::optional<std::string_view> pla
   return type ? fmt::format("{} [{}]", holder, *type) : holder;
 }
 
-std::string holder_lines(const analyzer::Holders& holders, std::string_view suffix, const Style& style) {
-  std::string text;
-  for (std::size_t i = 0; i < holders.paths.size() && i < kMostPaths; ++i) {
-    text +=
-        labelled(i == 0 ? "held by" : "", holder_head(holders.paths[i]) + (i == 0 ? std::string(suffix) : ""), style);
-    text += holder_places(holders.paths[i], style);
+LabelledLines holder_facts(const analyzer::Holders& holders, std::string_view suffix, const Form& form) {
+  LabelledLines facts;
+  for (std::size_t i = 0; i < holders.paths.size() && i < form.most; ++i) {
+    facts.push_back(
+        {i == 0 ? "held by" : "", holder_head(holders.paths[i]) + (i == 0 ? std::string(suffix) : std::string())});
+    add_places(holders.paths[i], facts);
   }
-  if (holders.paths.size() > kMostPaths) {
-    const auto more = static_cast<std::int64_t>(holders.paths.size() - kMostPaths);
-    text += labelled("", fmt::format("and {}", counted(more, "more frame")), style);
+  if (holders.paths.size() > form.most) {
+    const auto more = static_cast<std::int64_t>(holders.paths.size() - form.most);
+    facts.push_back({"", "and " + counted(more, "more frame")});
   }
   if (holders.paths.empty()) {
-    text += labelled("held by",
-                     holders.tensors.empty() ? "no holder that the census found"
-                                             : counted(static_cast<std::int64_t>(holders.tensors.size()), "tensor") +
-                                                   " without a named holder",
-                     style);
+    facts.push_back({"held by", holders.tensors.empty()
+                                    ? "no holder that the census found"
+                                    : counted(static_cast<std::int64_t>(holders.tensors.size()), "tensor") +
+                                          " without a named holder"});
   }
-  return text;
+  return facts;
 }
 
 std::string count_text(const analyzer::Holders& holders) {
@@ -115,4 +112,4 @@ std::string gone_text(const model::Gone& gone) {
   return gone.by.stack.empty() ? text : text + ", at " + gone.by.site;
 }
 
-}  // namespace dcmt::cli
+}  // namespace dcmt::wording

@@ -1,4 +1,4 @@
-// Who holds a storage, and how its bytes were freed, as lines.
+// Who holds a storage, and how its bytes were freed.
 #pragma once
 
 #include <optional>
@@ -6,12 +6,14 @@
 #include <string_view>
 
 #include "analyzer/model/holders.h"
-#include "cli/text.h"
+#include "render/wording/words.h"
 
-namespace dcmt::cli {
+namespace dcmt::wording {
 
-/// Lines "held by …" from the result of one census.
-[[nodiscard]] std::string holder_lines(const analyzer::Holders& holders, std::string_view suffix, const Style& style);
+/// "held by": the result of one census. `suffix` follows the first holder.
+[[nodiscard]] LabelledLines holder_facts(const analyzer::Holders& holders, std::string_view suffix, const Form& form);
+/// "forward: buf5, x (one object) (unproven)".
+[[nodiscard]] std::string holder_head(const analyzer::HolderPath& path);
 /// "main (train.py:31): probe.seen[3]": a path with the position of the frame that is its root.
 [[nodiscard]] std::string placed(std::string_view path, std::optional<std::string_view> place);
 /// placed() with the type: "main (train.py:41): probe.seen [list]".
@@ -22,4 +24,4 @@ namespace dcmt::cli {
 /// "by the last reference, at the return of Runner.call".
 [[nodiscard]] std::string gone_text(const model::Gone& gone);
 
-}  // namespace dcmt::cli
+}  // namespace dcmt::wording
