@@ -13,8 +13,8 @@ namespace dcmt::cli {
 namespace {
 
 using model::DevicePeak;
-using model::Finding;
 using model::Report;
+using model::ReportedFinding;
 using model::Summary;
 
 constexpr std::size_t kMostSites = 10;
@@ -32,7 +32,7 @@ std::string out_of_memory_sentence(const Summary& summary) {
          ": released storages were still held. ";
 }
 
-std::string streams_sentence(const Finding& finding, const Style& style) {
+std::string streams_sentence(const ReportedFinding& finding, const Style& style) {
   if (finding.waits) {
     return fmt::format("When most was active on {}, {} had been freed and waited for streams. ", finding.waits->device,
                        style.bytes(finding.bytes));
@@ -61,7 +61,7 @@ std::string dead_sentence(const DevicePeak& peak, bool first, const Style& style
                                 : fmt::format("without it the peak is {}, not {}. ", predicted, measured));
 }
 
-std::string finding_text(const std::string& path, const Finding& finding, const Style& style) {
+std::string finding_text(const std::string& path, const ReportedFinding& finding, const Style& style) {
   const wording::FindingWords words = wording::finding_words(path, finding, style.form());
   return fmt::format("{}  {}{}\n", finding.number, style.bad(words.title), words.about) + lines_of(words.facts, style);
 }
@@ -81,7 +81,7 @@ std::string headline(const Report& report, const Style& style) {
   if (summary.never_released > 0) {
     text += counted(summary.never_released, "gathered parameter is", "gathered parameters are") + " never released. ";
   }
-  for (const Finding& finding : report.findings) text += streams_sentence(finding, style);
+  for (const ReportedFinding& finding : report.findings) text += streams_sentence(finding, style);
   text += trial_sentence(summary);
   text.pop_back();
   return text;
@@ -154,7 +154,7 @@ std::string body(const Report& report, const Style& style) {
   }
   if (snapshot) text += sites_of_snapshot(report, style);
   text += "\n";
-  for (const Finding& finding : report.findings) {
+  for (const ReportedFinding& finding : report.findings) {
     text += finding_text(report.path, finding, style);
     if (report.findings.size() > 1) text += labelled("next", wording::next_command(report.path, finding), style);
     text += "\n";

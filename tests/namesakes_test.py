@@ -24,8 +24,6 @@ NAMESAKES = {
     "Gone": _ROW,
     "Mark": _ROW,
     "SurvivorSite": _ROW,
-    "Finding": _UNMERGED,
-    "FindingItem": _UNMERGED,
     "Growth": _UNMERGED,
     "OutOfMemory": _UNMERGED + "; the recorder's: the errors of one process",
     "Container": _PROCESSES,

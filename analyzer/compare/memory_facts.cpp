@@ -157,7 +157,7 @@ FindingFact finding_fact(const TraceData& data, const Finding& finding, const Al
     if (finding.growth->rounds > 0) fact.per_step = finding.growth->per_round;
     if (!finding.growth->sites.empty()) made = finding.growth->sites.front().stack;
   } else if (finding.outside) {
-    fact.holder = finding.outside->holder;
+    fact.holder = finding.outside->holder.value_or("");
     fact.per_step = finding.outside->per_step;
   } else if (!finding.out_of_memory.empty()) {
     made = finding.out_of_memory.front().oom->by.stack;

@@ -56,7 +56,7 @@ ComparableReport Report::comparable() const {
   comparable.steps = facts.steps;
   comparable.releases = releases.total;
   comparable.lost = facts.lost;
-  for (const Finding& finding : findings) {
+  for (const ReportedFinding& finding : findings) {
     comparable.findings.push_back({finding.rule, finding.classes, finding.items.size(), finding.bytes,
                                    finding.parameters, finding.unexplained, finding.reads});
   }

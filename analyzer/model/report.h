@@ -53,7 +53,7 @@ struct Report {
   LivePeak peak;
   std::vector<DevicePeak> devices;
   Totals releases;
-  std::vector<Finding> findings;
+  std::vector<ReportedFinding> findings;
   std::vector<analyzer::Remark> remarks;
   std::vector<analyzer::StepPeak> steps;
   Range<Survivors> survivors;

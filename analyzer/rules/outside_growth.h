@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -32,8 +33,8 @@ struct SteadyGrowth {
 
 /// Growth of memory that is not torch's.
 struct OutsideGrowth {
-  std::string_view kind;
-  std::optional<std::string_view> holder, place, type, file;
+  std::string kind;
+  std::optional<std::string> holder, place, type, file;
   std::int64_t steps = 0;
   Bytes per_step, before, after;
   std::optional<std::int64_t> arrays;

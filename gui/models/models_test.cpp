@@ -79,7 +79,7 @@ QStringList lines(const std::vector<TableModel::Row>& rows) {
 }
 
 TEST(Words, OfWhatGrowsTheUsersLineComesBeforeThePackages) {
-  model::Finding finding;
+  model::ReportedFinding finding;
   finding.number = 1;
   finding.rule = finding.title = "grows";
   model::Growth growth;

@@ -30,7 +30,7 @@ QString time(std::int64_t ns) {
                                                  : QString::number(ms * 1e-3, 'f', 6) + QStringLiteral(" s");
 }
 
-QString title(const model::Finding& finding) {
+QString title(const model::ReportedFinding& finding) {
   return QString::number(finding.number) + QLatin1Char(' ') + text(wording::finding_title(finding));
 }
 
@@ -38,7 +38,7 @@ void add(std::vector<TableModel::Row>& rows, std::string_view label, const QStri
   if (!value.isEmpty()) rows.push_back({{text(label), value}, {}, 0});
 }
 
-std::vector<TableModel::Row> facts(const model::Finding& finding, const model::Report& report) {
+std::vector<TableModel::Row> facts(const model::ReportedFinding& finding, const model::Report& report) {
   const wording::FindingWords words = wording::finding_words(report.path, finding, kForm);
   std::vector<TableModel::Row> rows;
   add(rows, "finding", title(finding));

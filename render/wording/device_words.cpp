@@ -16,8 +16,8 @@ using analyzer::PoolSite;
 using analyzer::StreamPools;
 using analyzer::WaitingSite;
 using analyzer::WaitsAtPeak;
-using model::Finding;
 using model::OutOfMemory;
+using model::ReportedFinding;
 
 constexpr std::size_t kMostStreams = 8;
 
@@ -67,7 +67,7 @@ void add_alive(const std::optional<model::Groups>& alive, const Form& form, Labe
   });
 }
 
-void add_dead(const Finding& finding, const OutOfMemory& error, const Form& form, LabelledLines& facts) {
+void add_dead(const ReportedFinding& finding, const OutOfMemory& error, const Form& form, LabelledLines& facts) {
   const std::vector<std::int64_t>& findings = finding.memory_ran_out->findings;
   const std::string of =
       findings.empty() ? "" : (findings.size() == 1 ? ": finding " : ": findings ") + ranges(findings);
@@ -94,7 +94,7 @@ std::string times(std::int64_t blocks, TimeNs median, TimeNs longest) {
 }
 
 /// Of which classes, where, how much.
-std::string about(const Finding& finding, const std::string& where, const Form& form) {
+std::string about(const ReportedFinding& finding, const std::string& where, const Form& form) {
   return fmt::format("  ({})   {}   {}", fmt::join(finding.classes, ", "), where, form.bytes(finding.bytes));
 }
 
@@ -111,7 +111,7 @@ std::string streams_text(const StreamPools& pools, const Form& form) {
 
 }  // namespace
 
-FindingWords out_of_memory_words(const Finding& finding, const Form& form) {
+FindingWords out_of_memory_words(const ReportedFinding& finding, const Form& form) {
   const OutOfMemory& error = finding.out_of_memory.front();
   const auto times = static_cast<std::int64_t>(finding.out_of_memory.size());
   FindingWords words{finding_title(finding), "   " + where_of(error.device, error.step, error.phase), {}};
@@ -128,7 +128,7 @@ FindingWords out_of_memory_words(const Finding& finding, const Form& form) {
   return words;
 }
 
-FindingWords waits_words(const Finding& finding, const Form& form) {
+FindingWords waits_words(const ReportedFinding& finding, const Form& form) {
   const WaitsAtPeak& waits = *finding.waits;
   FindingWords words{finding_title(finding), about(finding, where_of(waits.device, waits.step, waits.phase), form), {}};
   LabelledLines& facts = words.facts;
@@ -152,7 +152,7 @@ FindingWords waits_words(const Finding& finding, const Form& form) {
   return words;
 }
 
-FindingWords pools_words(const Finding& finding, const Form& form) {
+FindingWords pools_words(const ReportedFinding& finding, const Form& form) {
   const StreamPools& pools = *finding.pools;
   FindingWords words{finding_title(finding), about(finding, std::string(pools.device), form), {}};
   LabelledLines& facts = words.facts;

@@ -6,8 +6,8 @@
 
 namespace dcmt::wording {
 
-[[nodiscard]] FindingWords out_of_memory_words(const model::Finding& finding, const Form& form);
-[[nodiscard]] FindingWords waits_words(const model::Finding& finding, const Form& form);
-[[nodiscard]] FindingWords pools_words(const model::Finding& finding, const Form& form);
+[[nodiscard]] FindingWords out_of_memory_words(const model::ReportedFinding& finding, const Form& form);
+[[nodiscard]] FindingWords waits_words(const model::ReportedFinding& finding, const Form& form);
+[[nodiscard]] FindingWords pools_words(const model::ReportedFinding& finding, const Form& form);
 
 }  // namespace dcmt::wording

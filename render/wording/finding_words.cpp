@@ -17,8 +17,8 @@ namespace {
 
 using analyzer::LaunchCounts;
 using analyzer::OperatorCount;
-using model::Finding;
-using model::FindingItem;
+using model::ReportedFinding;
+using model::ReportedItem;
 
 std::string upper(std::string text) {
   std::transform(text.begin(), text.end(), text.begin(),
@@ -38,7 +38,7 @@ std::string keys_of_graph(const model::ParametersOfGraph& parameters) {
   return joined(names, ", ");
 }
 
-std::string parameters_text(const Finding& finding) {
+std::string parameters_text(const ReportedFinding& finding) {
   std::vector<std::string> parts;
   for (const model::ParametersOfGraph& parameters : finding.parameters) {
     std::string text = keys_of_graph(parameters);
@@ -49,12 +49,12 @@ std::string parameters_text(const Finding& finding) {
 }
 
 /// The parameters and steps of a finding.
-std::string subject_text(const Finding& finding) {
+std::string subject_text(const ReportedFinding& finding) {
   const std::string steps = steps_text(finding.steps);
   return parameters_text(finding) + (steps.empty() ? "" : " · " + steps);
 }
 
-std::string bytes_text(const Finding& finding, const Form& form) {
+std::string bytes_text(const ReportedFinding& finding, const Form& form) {
   if (const auto each = finding.bytes_each) {
     return finding.keys == 1 ? form.bytes(*each) : fmt::format("{} × {}", finding.keys, form.bytes(*each));
   }
@@ -81,7 +81,7 @@ std::string opaque_text(const LaunchCounts& counts) {
   return fmt::format("{} opaque ({})", grouped(counts.opaque()), joined(parts, ", "));
 }
 
-std::string none_seen_text(const Finding& finding) {
+std::string none_seen_text(const ReportedFinding& finding) {
   const std::string operators = operators_text(finding.coverage);
   if (!finding.launches) {
     return fmt::format("after the release: none seen in {}; calls past the dispatcher are not observed", operators);
@@ -93,7 +93,7 @@ std::string none_seen_text(const Finding& finding) {
 }
 
 /// The readers: operators and kernels separately, because a reading operator launches reading kernels.
-std::string readers_text(const Finding& finding) {
+std::string readers_text(const ReportedFinding& finding) {
   std::vector<std::string> parts;
   if (finding.reads > 0) parts.push_back(counted(finding.reads, "operator"));
   if (finding.kernel_reads > 0) parts.push_back(counted(finding.kernel_reads, "kernel"));
@@ -109,7 +109,7 @@ std::string freed_text(const model::HeldFor& held) {
                      durations(held.shortest, held.longest));
 }
 
-std::string released_text(const Finding& finding, const model::Mark& release) {
+std::string released_text(const ReportedFinding& finding, const model::Mark& release) {
   std::string countdown;
   if (release.declared && release.remaining) {
     countdown = fmt::format(" (use count {} → {})", *release.remaining + 1, *release.remaining);
@@ -121,8 +121,8 @@ std::string released_text(const Finding& finding, const model::Mark& release) {
 
 void add(LabelledLines& facts, LabelledLines more) { std::ranges::move(more, std::back_inserter(facts)); }
 
-LabelledLines facts_of_residual(const Finding& finding, const Form& form) {
-  const FindingItem first = finding.items.front();
+LabelledLines facts_of_residual(const ReportedFinding& finding, const Form& form) {
+  const ReportedItem first = finding.items.front();
   const model::Mark release = *first.release();
   LabelledLines facts{{"released", released_text(finding, release)}};
   facts.push_back({"", finding.only_tensor_cleared
@@ -172,8 +172,8 @@ std::string read_text(const model::Read& read, Bytes bytes, const Form& form) {
   return text + (bytes.value == 0 ? ": the storage had no bytes" : fmt::format(": {} still there", form.bytes(bytes)));
 }
 
-LabelledLines facts_of_use(const Finding& finding, const Form& form) {
-  const FindingItem first = finding.items.front();
+LabelledLines facts_of_use(const ReportedFinding& finding, const Form& form) {
+  const ReportedItem first = finding.items.front();
   const model::Read read = first.reads().front();
   const model::Mark release = *first.release();
   LabelledLines facts{{"parameter", subject_text(finding)}};
@@ -192,8 +192,8 @@ LabelledLines facts_of_use(const Finding& finding, const Form& form) {
   return facts;
 }
 
-LabelledLines facts_of_never(const Finding& finding, const Form& form) {
-  const FindingItem first = finding.items.front();
+LabelledLines facts_of_never(const ReportedFinding& finding, const Form& form) {
+  const ReportedItem first = finding.items.front();
   const model::Mark gather = *first.gather();
   LabelledLines facts =
       with_stack("gathered", fmt::format("{}, {}", gather.name.value_or(""), subject_text(finding)), gather.by, form);
@@ -218,7 +218,7 @@ LabelledLines facts_of_never(const Finding& finding, const Form& form) {
 }
 
 /// "certain", with the number of certain releases if not all are.
-std::string holder_confidence(const Finding& finding) {
+std::string holder_confidence(const ReportedFinding& finding) {
   const auto releases = static_cast<std::int64_t>(finding.items.size());
   if (finding.censuses == 0 || finding.censuses == releases) return std::string(name_of(finding.confidence));
   return fmt::format("{}, {} of {} inspected", finding.certain_where_inspected ? "certain" : "partial",
@@ -227,12 +227,12 @@ std::string holder_confidence(const Finding& finding) {
 
 }  // namespace
 
-std::string finding_title(const Finding& finding) {
+std::string finding_title(const ReportedFinding& finding) {
   if (finding.growth) return finding.growth->steps > 0 ? "GROWS" : "KEPT";
   return finding.outside ? "GROWS" : upper(finding.title);
 }
 
-FindingWords finding_words(const std::string& path, const Finding& finding, const Form& form) {
+FindingWords finding_words(const std::string& path, const ReportedFinding& finding, const Form& form) {
   if (finding.memory_ran_out) return out_of_memory_words(finding, form);
   if (finding.waits) return waits_words(finding, form);
   if (finding.pools) return pools_words(finding, form);
@@ -259,7 +259,7 @@ FindingWords finding_words(const std::string& path, const Finding& finding, cons
   return words;
 }
 
-std::string next_command(const std::string& path, const Finding& finding) {
+std::string next_command(const std::string& path, const ReportedFinding& finding) {
   const std::string trace = shell_word(path);
   if (finding.memory_ran_out) {
     const std::int64_t index = finding.out_of_memory.front().index;

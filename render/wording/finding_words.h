@@ -15,10 +15,11 @@ struct FindingWords {
 };
 
 /// `path`: of the trace; used in the command that shows the finding's storage.
-[[nodiscard]] FindingWords finding_words(const std::string& path, const model::Finding& finding, const Form& form);
+[[nodiscard]] FindingWords finding_words(const std::string& path, const model::ReportedFinding& finding,
+                                         const Form& form);
 /// "RELEASE KEEPS STORAGE".
-[[nodiscard]] std::string finding_title(const model::Finding& finding);
+[[nodiscard]] std::string finding_title(const model::ReportedFinding& finding);
 /// The command that shows more about the finding.
-[[nodiscard]] std::string next_command(const std::string& path, const model::Finding& finding);
+[[nodiscard]] std::string next_command(const std::string& path, const model::ReportedFinding& finding);
 
 }  // namespace dcmt::wording

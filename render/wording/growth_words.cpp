@@ -11,8 +11,8 @@
 namespace dcmt::wording {
 namespace {
 
-using model::Finding;
 using model::Growth;
+using model::ReportedFinding;
 
 constexpr std::size_t kMostNamed = 3;
 
@@ -24,7 +24,7 @@ std::string short_name(std::string_view holder) {
 
 std::string kept_sentence(const model::Report& report, const Form& form) {
   std::int64_t bytes = 0;
-  for (const Finding& finding : report.findings) {
+  for (const ReportedFinding& finding : report.findings) {
     if (finding.growth && finding.growth->steps == 0) bytes += finding.bytes.value;
   }
   return bytes == 0 ? std::string()
@@ -33,7 +33,7 @@ std::string kept_sentence(const model::Report& report, const Form& form) {
 
 std::string outside_sentence(const model::Report& report, const Form& form) {
   std::string text;
-  for (const Finding& finding : report.findings) {
+  for (const ReportedFinding& finding : report.findings) {
     if (!finding.outside) continue;
     text +=
         fmt::format("Memory that is not torch's grows by {} a step: {}{}. ", form.bytes(finding.outside->per_step),
@@ -66,7 +66,7 @@ void add_stored_by(const Growth& growth, const Form& form, LabelledLines& facts)
 std::string growth_sentence(const model::Report& report, const Form& form) {
   std::vector<std::string> holders;
   std::string_view round;
-  for (const Finding& finding : report.findings) {
+  for (const ReportedFinding& finding : report.findings) {
     if (!finding.growth || finding.growth->steps == 0) continue;
     holders.push_back(short_name(finding.growth->holder));
     round = round_of(*finding.growth);
@@ -84,7 +84,7 @@ std::string growth_sentence(const model::Report& report, const Form& form) {
          kept;
 }
 
-FindingWords growth_words(const Finding& finding, const Form& form) {
+FindingWords growth_words(const ReportedFinding& finding, const Form& form) {
   const Growth& growth = *finding.growth;
   const std::string how =
       growth.steps > 0
@@ -111,7 +111,7 @@ FindingWords growth_words(const Finding& finding, const Form& form) {
   return words;
 }
 
-FindingWords outside_growth_words(const Finding& finding, const Form& form) {
+FindingWords outside_growth_words(const ReportedFinding& finding, const Form& form) {
   const analyzer::OutsideGrowth& growth = *finding.outside;
   const std::string name = growth.holder ? short_name(*growth.holder) : std::string(memory_class_text(growth.kind));
   FindingWords words{finding_title(finding),
