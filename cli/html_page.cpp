@@ -5,9 +5,9 @@
 #include "analyzer/model/report.h"
 #include "analyzer/model/stack_tree.h"
 #include "cli/text.h"
-#include "gui/load/device_timeline.h"
-#include "gui/scene/flame.h"
-#include "gui/scene/svg.h"
+#include "render/load/device_timeline.h"
+#include "render/scene/flame.h"
+#include "render/scene/svg.h"
 
 namespace dcmt::cli {
 namespace {
@@ -27,26 +27,26 @@ constexpr char kStyle[] =
     "white-space:nowrap}.name{white-space:nowrap}table{margin-top:12px}.key{display:inline-block;width:11px;height:"
     "11px;margin:0 5px 0 14px}p.legend{font-size:12.5px}";
 
-std::string color_text(gui::scene::Color color) {
+std::string color_text(scene::Color color) {
   constexpr char kDigits[] = "0123456789abcdef";
   std::string text = "#";
   for (int shift = 20; shift >= 0; shift -= 4) text += kDigits[(color >> shift) & 0xfU];
   return text;
 }
 
-gui::scene::Flame flame_of(model::StackTree tree) {
-  gui::scene::Flame flame{std::move(tree.name), tree.bytes.value, {}};
+scene::Flame flame_of(model::StackTree tree) {
+  scene::Flame flame{std::move(tree.name), tree.bytes.value, {}};
   for (model::StackTree& inner : tree.inner) flame.inner.push_back(flame_of(std::move(inner)));
   return flame;
 }
 
-std::string legend(const gui::scene::Document& document) {
+std::string legend(const scene::Document& document) {
   std::string html = "<p class=\"legend\">stacked by site:";
-  const auto add = [&](gui::scene::Color color, std::string_view name) {
+  const auto add = [&](scene::Color color, std::string_view name) {
     html += "<span class=\"name\"><span class=\"key\" style=\"background:" + color_text(color) + "\"></span>" +
             xml_escaped(name) + "</span> ";
   };
-  const auto& theme = gui::scene::kLight;
+  const auto& theme = scene::kLight;
   for (std::size_t i = 0; i < document.groups.size(); ++i) add(theme.groups[i], document.groups[i]);
   add(theme.groups.back(), "others");
   if (!document.reserved.empty()) html += ". Grey line: what the allocator had reserved, at most";
@@ -54,8 +54,8 @@ std::string legend(const gui::scene::Document& document) {
   return html + "</p>\n";
 }
 
-std::string timeline_svg(gui::load::DeviceTimeline& timeline) {
-  using namespace gui::scene;
+std::string timeline_svg(load::DeviceTimeline& timeline) {
+  using namespace scene;
   const View view(timeline.recording(), better_axis(timeline.recording()));
   Appearance appearance;
   appearance.width = kWidth;
@@ -98,8 +98,8 @@ Status HtmlPage::add(const LoadedTrace& trace, const std::string& report_text) {
   titles_.push_back(trace.path);
   body_ += "<h1>" + xml_escaped(trace.path) + "</h1>\n";
   for (const analyzer::DeviceAnalysis& device : trace.analysis.devices) {
-    DCMT_ASSIGN_OR_RETURN(const std::unique_ptr<gui::load::DeviceTimeline> timeline,
-                          gui::load::DeviceTimeline::make(trace.analysis, device, {}));
+    DCMT_ASSIGN_OR_RETURN(const std::unique_ptr<load::DeviceTimeline> timeline,
+                          load::DeviceTimeline::make(trace.analysis, device, {}));
     const model::DevicePeak& peak = timeline->peak();
     if (!peak.at) continue;
     body_ += "<h2>" + xml_escaped(timeline->name()) + ": " + xml_escaped(timeline->document().peak_text) + "</h2>\n" +
@@ -107,7 +107,7 @@ Status HtmlPage::add(const LoadedTrace& trace, const std::string& report_text) {
     if (peak.sums_only) continue;  // what was alive then is unknown
     const model::LiveSet live(trace.data.get(), &trace.analysis.phases, device.device, peak.at->seq);
     body_ += "<h2>Alive at this peak, by the stack that allocated it</h2>\n" +
-             gui::scene::flame_svg(flame_of(model::stack_tree_of(live)), kWidth, kDeepest, gui::scene::kLight) +
+             scene::flame_svg(flame_of(model::stack_tree_of(live)), kWidth, kDeepest, scene::kLight) +
              live_table(live.by(analyzer::GroupBy::kSite));
   }
   body_ += "<h2>Report</h2>\n<pre>" + xml_escaped(report_text) + "</pre>\n";

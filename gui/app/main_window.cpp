@@ -9,7 +9,6 @@
 #include <algorithm>
 
 #include "gui/app/more_panels.h"
-#include "gui/load/hold_arrows.h"
 #include "gui/models/run_words.h"
 #include "gui/models/words.h"
 #include "gui/widgets/legend.h"
@@ -17,6 +16,7 @@
 #include "gui/widgets/strip_panel.h"
 #include "gui/widgets/table_view.h"
 #include "gui/widgets/timeline.h"
+#include "render/load/hold_arrows.h"
 
 namespace dcmt::gui {
 

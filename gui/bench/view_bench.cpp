@@ -10,14 +10,14 @@
 #include <vector>
 
 #include "gui/bench/frames.h"
-#include "gui/scene/band_curves.h"
-#include "gui/scene/curve.h"
-#include "gui/scene/lanes.h"
+#include "render/scene/band_curves.h"
+#include "render/scene/curve.h"
+#include "render/scene/lanes.h"
 #include "trace/base/quantities.h"
 
 namespace {
 
-using namespace dcmt::gui::scene;
+using namespace dcmt::scene;
 using dcmt::gui::bench::percentile;
 using dcmt::gui::bench::seconds;
 
