@@ -153,7 +153,7 @@ Status show_memory(const LoadedTrace& trace, const Options& /*options*/, const S
 
 Status show_curve(OpenedTrace& trace, const Options& options, const Style& style, Shown& shown) {
   DCMT_ASSIGN_OR_RETURN(analyzer::CurveOverview curve, analyzer::curve_overview(trace.database, options.curve));
-  shown.add(model::curve_view(trace.path, trace.rank, curve),
+  shown.add(model::CurveView{trace.path, trace.rank, std::move(curve)},
             [&](const auto& view) { return curve_text(view, style); });
   return {};
 }

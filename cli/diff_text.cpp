@@ -21,12 +21,9 @@ using analyzer::LifetimeHistograms;
 using analyzer::LineDifference;
 using analyzer::LoneRanks;
 using analyzer::NumberDifference;
-using analyzer::OrderDifference;
 using analyzer::RunRow;
 using analyzer::SavedDifference;
 using analyzer::StepDifference;
-
-std::string signed_bytes(std::int64_t bytes) { return (bytes > 0 ? "+" : "") + exact_bytes(bytes); }
 
 /// The part of the run with the peak: "backward of step 3".
 std::string part_of(const RunRow& row) {
@@ -42,23 +39,9 @@ std::string runs_table(const std::vector<RunRow>& runs, const Style& style) {
     const std::string device = row.device + (row.rank >= 0 ? fmt::format(", rank {}", row.rank) : "");
     table.add({row.label, device, grouped(row.steps), row.step_time ? duration(row.step_time->value) : "-",
                exact_bytes(row.peak.value), part_of(row), row.reserved ? exact_bytes(row.reserved->value) : "-",
-               row.change != 0 ? signed_bytes(row.change) : "-"});
+               row.change != 0 ? wording::signed_bytes(row.change) : "-"});
   }
   return table.text(style, "");
-}
-
-std::string order_sentence(const OrderDifference& order) {
-  if (order.before == 0 && order.after == 0) return "no operator was recorded";
-  if (order.first) {
-    const auto name = [](const std::string& text) { return text.empty() ? "the end of the step" : text; };
-    return fmt::format("the operators differ, first at number {}: {} before, {} after ({} and {} in the last step)",
-                       *order.first, name(order.first_before), name(order.first_after), order.before, order.after);
-  }
-  if (!order.lifetimes)
-    return fmt::format("{} in one order, the same bytes after each", counted(order.after, "operator"));
-  return fmt::format("order identical ({}), lifetimes differ: first after number {}, {}: {}",
-                     counted(order.after, "operator"), *order.lifetimes, order.lifetimes_at,
-                     signed_bytes(order.lifetimes_change));
 }
 
 std::string place(const LineDifference& line) {
@@ -71,8 +54,9 @@ std::string place(const LineDifference& line) {
 
 /// The part of a number's change that one line explains.
 std::string line_text(const LineDifference& line) {
-  return fmt::format("    {}  {}  {}{}", right(percent(line.share, 0), 5), right(signed_bytes(line.change), 16),
-                     place(line), line.caller.empty() ? "" : ", called at " + line.caller);
+  return fmt::format("    {}  {}  {}{}", right(percent(line.share, 0), 5),
+                     right(wording::signed_bytes(line.change), 16), place(line),
+                     line.caller.empty() ? "" : ", called at " + line.caller);
 }
 
 /// Only peaks and growth have lines. Lines that an earlier number already shows are not repeated; a line may have
@@ -214,7 +198,7 @@ std::string headline(const Difference& difference) {
 }
 
 std::string details(const Difference& difference, const Style& style) {
-  std::string text = "  operators   " + order_sentence(difference.order) + "\n";
+  std::string text = "  operators   " + wording::order_sentence(difference.order) + "\n";
   if (difference.equal_runs()) return text;
   text += steps_text(difference) + numbers_text(difference.numbers);
   for (const FindingChange& finding : difference.findings) text += finding_line(finding);

@@ -1,7 +1,6 @@
 #include "cli/doctor_process.h"
 
 #include <fmt/format.h>
-#include <sys/uio.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -17,6 +16,7 @@
 #include "collector/recorder/target/standby.h"
 #include "collector/recorder/target/target_process.h"
 #include "trace/base/printable.h"
+#include "trace/base/process_read.h"
 #include "trace/base/read_file.h"
 
 namespace dcmt::cli {
@@ -33,11 +33,9 @@ Check failed(std::string name, const recorder::Obstacle& obstacle) {
 /// Tests whether a byte of the process's memory can be read.
 Check check_reading(pid_t pid) {
   const std::string maps = read_file(fmt::format("/proc/{}/maps", pid)).value_or("");
-  const std::uintptr_t address = std::strtoull(maps.c_str(), nullptr, 16);
+  const std::uint64_t address = std::strtoull(maps.c_str(), nullptr, 16);
   char byte = 0;
-  iovec to{&byte, 1};
-  iovec from{reinterpret_cast<void*>(address), 1};  // NOLINT(performance-no-int-to-ptr)
-  if (address != 0 && process_vm_readv(pid, &to, 1, &from, 1, 0) == 1) {
+  if (address != 0 && read_process(pid, address, &byte, 1)) {
     return passed("memory", "can be read: snapshot works, and holders are named", false);
   }
   const std::string why = maps.empty() ? "its mappings cannot be read" : std::strerror(errno);

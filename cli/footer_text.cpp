@@ -96,7 +96,7 @@ std::string diagnostic_notes(const std::vector<DiagnosticFact>& diagnostics) {
 
 std::string footer_text(const model::Report& report, const Style& style) {
   std::string text = style.dim(facts_line(report)) + "\n" + kept_note(report.facts);
-  for (const model::Remark& remark : report.remarks) text += "remark: " + remark.text + "\n";
+  for (const analyzer::Remark& remark : report.remarks) text += "remark: " + remark.text() + "\n";
   for (const analyzer::LossFact& loss : report.facts.losses) {
     text += fmt::format("note: {} lost ({}): counts and verdicts may be incomplete\n", counted(loss.count, "record"),
                         loss.reason);

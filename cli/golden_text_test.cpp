@@ -344,7 +344,7 @@ TEST(GoldenText, ShowCurve) {
     Expected<Database> database = open_trace(path);
     const Expected<analyzer::CurveOverview> curve = analyzer::curve_overview(*database, question);
     EXPECT_TRUE(curve.ok()) << curve.error().message;
-    return curve_text(model::curve_view(path, 0, *curve), Style{}) + "\n";
+    return curve_text(model::CurveView{path, 0, *curve}, Style{}) + "\n";
   };
   std::string text = curve_of({"", "", "", 24});
   text += curve_of({"", "step:2", "step:2", 24});

@@ -37,11 +37,11 @@ std::string_view name_of_group_column(GroupBy by) {
 }  // namespace
 
 std::string group_table(const model::Groups& all, GroupBy by, std::size_t most, const Style& style) {
-  const std::vector<model::Group>& groups = all.groups;
+  const std::vector<analyzer::Group>& groups = all.groups;
   Table table({"bytes", "share", "blocks", "largest id", std::string(name_of_group_column(by))},
               {true, true, true, true, false});
   for (std::size_t i = 0; i < groups.size() && i < most; ++i) {
-    const model::Group& group = groups[i];
+    const analyzer::Group& group = groups[i];
     table.add({style.bytes(group.bytes), percent(group.share, 1), group.blocks != 0 ? grouped(group.blocks) : "-",
                group.largest_storage ? std::to_string(group.largest_storage->value) : "-", group.name});
   }
@@ -55,7 +55,7 @@ std::string group_table(const model::Groups& all, GroupBy by, std::size_t most, 
 }
 
 std::string next_storage_line(const model::Groups& all, const std::string& path) {
-  for (const model::Group& group : all.groups) {
+  for (const analyzer::Group& group : all.groups) {
     if (!group.largest_storage) continue;
     return fmt::format("next: dc-memtrace show storage {} {}\n", shell_word(path), group.largest_storage->value);
   }

@@ -1,25 +1,21 @@
 // Who holds storages, as printed by `show holders`.
 #include <fmt/format.h>
 
-#include "cli/holder_text.h"
 #include "cli/show_text.h"
+#include "render/wording/holder_words.h"
+#include "render/wording/story_words.h"
 
 namespace dcmt::cli {
 namespace {
 
 constexpr std::size_t kMostPaths = 20;
 
-std::string reading_text(const model::Reading& reading) {
-  const std::string time = duration(reading.after_start.value);
-  return reading.step ? fmt::format("step {}, {}", *reading.step, time) : time;
-}
-
 std::string containers_text(const std::vector<model::HoldingContainer>& containers, const Style& style) {
   if (containers.empty()) return {};
   Table table({"bytes", "storages", "alone", "in entries of"}, {true, true, true, false});
   for (const model::HoldingContainer& each : containers) {
     table.add({style.bytes(each.bytes), grouped(each.storages), style.bytes(each.alone),
-               held_text(each.path, each.place, each.type)});
+               wording::held_text(each.path, each.place, each.type)});
   }
   return table.text(style, "  ") + "\n";
 }
@@ -29,8 +25,9 @@ std::string paths_text(const std::vector<model::HoldingPath>& paths, const Style
   Table table({"bytes", "storages", "found", "still", "held by"}, {true, true, false, false, false});
   for (std::size_t i = 0; i < paths.size() && i < kMostPaths; ++i) {
     const model::HoldingPath& each = paths[i];
-    table.add({style.bytes(each.bytes), grouped(each.storages), reading_text(each.found), reading_text(each.still),
-               placed(each.path, each.place) + (each.confirmed ? "" : "   (changed while it was read)")});
+    table.add({style.bytes(each.bytes), grouped(each.storages), wording::reading_text(each.found),
+               wording::reading_text(each.still),
+               wording::placed(each.path, each.place) + (each.confirmed ? "" : "   (changed while it was read)")});
   }
   std::string text = table.text(style, "  ");
   if (paths.size() > kMostPaths) {

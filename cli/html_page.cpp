@@ -5,14 +5,12 @@
 #include "analyzer/model/report.h"
 #include "analyzer/model/stack_tree.h"
 #include "cli/text.h"
-#include "gui/load/device_timeline.h"
-#include "gui/scene/flame.h"
-#include "gui/scene/svg.h"
+#include "render/load/device_timeline.h"
+#include "render/scene/flame.h"
+#include "render/scene/svg.h"
 
 namespace dcmt::cli {
 namespace {
-
-using gui::scene::escaped;
 
 constexpr int kWidth = 1200;
 constexpr int kTextSize = 12;
@@ -29,26 +27,26 @@ constexpr char kStyle[] =
     "white-space:nowrap}.name{white-space:nowrap}table{margin-top:12px}.key{display:inline-block;width:11px;height:"
     "11px;margin:0 5px 0 14px}p.legend{font-size:12.5px}";
 
-std::string color_text(gui::scene::Color color) {
+std::string color_text(scene::Color color) {
   constexpr char kDigits[] = "0123456789abcdef";
   std::string text = "#";
   for (int shift = 20; shift >= 0; shift -= 4) text += kDigits[(color >> shift) & 0xfU];
   return text;
 }
 
-gui::scene::Flame flame_of(model::StackTree tree) {
-  gui::scene::Flame flame{std::move(tree.name), tree.bytes.value, {}};
+scene::Flame flame_of(model::StackTree tree) {
+  scene::Flame flame{std::move(tree.name), tree.bytes.value, {}};
   for (model::StackTree& inner : tree.inner) flame.inner.push_back(flame_of(std::move(inner)));
   return flame;
 }
 
-std::string legend(const gui::scene::Document& document) {
+std::string legend(const scene::Document& document) {
   std::string html = "<p class=\"legend\">stacked by site:";
-  const auto add = [&](gui::scene::Color color, std::string_view name) {
+  const auto add = [&](scene::Color color, std::string_view name) {
     html += "<span class=\"name\"><span class=\"key\" style=\"background:" + color_text(color) + "\"></span>" +
-            escaped(name) + "</span> ";
+            xml_escaped(name) + "</span> ";
   };
-  const auto& theme = gui::scene::kLight;
+  const auto& theme = scene::kLight;
   for (std::size_t i = 0; i < document.groups.size(); ++i) add(theme.groups[i], document.groups[i]);
   add(theme.groups.back(), "others");
   if (!document.reserved.empty()) html += ". Grey line: what the allocator had reserved, at most";
@@ -56,8 +54,8 @@ std::string legend(const gui::scene::Document& document) {
   return html + "</p>\n";
 }
 
-std::string timeline_svg(gui::load::DeviceTimeline& timeline) {
-  using namespace gui::scene;
+std::string timeline_svg(load::DeviceTimeline& timeline) {
+  using namespace scene;
   const View view(timeline.recording(), better_axis(timeline.recording()));
   Appearance appearance;
   appearance.width = kWidth;
@@ -81,10 +79,10 @@ std::string live_table(const model::Groups& groups) {
       "<table><tr><th class=\"n\">bytes</th><th class=\"n\">share</th><th class=\"n\">blocks</th><th>allocated "
       "at</th></tr>\n";
   for (std::size_t i = 0; i < groups.groups.size() && i < kMost; ++i) {
-    const model::Group& group = groups.groups[i];
+    const analyzer::Group& group = groups.groups[i];
     html += "<tr><td class=\"n\">" + exact_bytes(group.bytes.value) + "</td><td class=\"n\">" +
             percent(group.share, 1) + "</td><td class=\"n\">" + (group.blocks > 0 ? grouped(group.blocks) : "-") +
-            "</td><td>" + escaped(group.name) + "</td></tr>\n";
+            "</td><td>" + xml_escaped(group.name) + "</td></tr>\n";
   }
   html += "</table>\n";
   if (groups.groups.size() > kMost) {
@@ -98,21 +96,21 @@ std::string live_table(const model::Groups& groups) {
 
 Status HtmlPage::add(const LoadedTrace& trace, const std::string& report_text) {
   titles_.push_back(trace.path);
-  body_ += "<h1>" + escaped(trace.path) + "</h1>\n";
+  body_ += "<h1>" + xml_escaped(trace.path) + "</h1>\n";
   for (const analyzer::DeviceAnalysis& device : trace.analysis.devices) {
-    DCMT_ASSIGN_OR_RETURN(const std::unique_ptr<gui::load::DeviceTimeline> timeline,
-                          gui::load::DeviceTimeline::make(trace.analysis, device, {}));
+    DCMT_ASSIGN_OR_RETURN(const std::unique_ptr<load::DeviceTimeline> timeline,
+                          load::DeviceTimeline::make(trace.analysis, device, {}));
     const model::DevicePeak& peak = timeline->peak();
     if (!peak.at) continue;
-    body_ += "<h2>" + escaped(timeline->name()) + ": " + escaped(timeline->document().peak_text) + "</h2>\n" +
+    body_ += "<h2>" + xml_escaped(timeline->name()) + ": " + xml_escaped(timeline->document().peak_text) + "</h2>\n" +
              legend(timeline->document()) + timeline_svg(*timeline);
     if (peak.sums_only) continue;  // what was alive then is unknown
     const model::LiveSet live(trace.data.get(), &trace.analysis.phases, device.device, peak.at->seq);
     body_ += "<h2>Alive at this peak, by the stack that allocated it</h2>\n" +
-             gui::scene::flame_svg(flame_of(model::stack_tree_of(live)), kWidth, kDeepest, gui::scene::kLight) +
+             scene::flame_svg(flame_of(model::stack_tree_of(live)), kWidth, kDeepest, scene::kLight) +
              live_table(live.by(analyzer::GroupBy::kSite));
   }
-  body_ += "<h2>Report</h2>\n<pre>" + escaped(report_text) + "</pre>\n";
+  body_ += "<h2>Report</h2>\n<pre>" + xml_escaped(report_text) + "</pre>\n";
   return {};
 }
 
@@ -123,8 +121,8 @@ std::string HtmlPage::page(const std::string& run_text) const {
       "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">"
       "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">"
       "<title>" +
-      escaped(title) + "</title><style>" + kStyle + "</style></head><body>\n" + body_;
-  if (!run_text.empty()) html += "<h2>All ranks</h2>\n<pre>" + escaped(run_text) + "</pre>\n";
+      xml_escaped(title) + "</title><style>" + kStyle + "</style></head><body>\n" + body_;
+  if (!run_text.empty()) html += "<h2>All ranks</h2>\n<pre>" + xml_escaped(run_text) + "</pre>\n";
   return html + "</body></html>\n";
 }
 

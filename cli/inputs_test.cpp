@@ -6,7 +6,7 @@
 #include <filesystem>
 
 #include "analyzer/testing/test_trace.h"
-#include "gui/load/testing.h"
+#include "render/load/testing.h"
 
 namespace dcmt::cli {
 namespace {
@@ -15,7 +15,7 @@ using Files = std::vector<std::string>;
 
 TEST(TraceFiles, OfARunThatIsGoingOnAreThoseOfItsLocalFolderToo) {
   dcmt::testing::TestTrace trace;
-  gui::load::LocalRun run(trace.folder() / "output", {"rank0.dcmt", "rank1.dcmt"});
+  load::LocalRun run(trace.folder() / "output", {"rank0.dcmt", "rank1.dcmt"});
   EXPECT_EQ(*trace_files_in(run.output), Files{});
 
   const std::string first = run.output_path("rank0.dcmt");

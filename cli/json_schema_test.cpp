@@ -285,7 +285,7 @@ TEST(JsonSchema, DocumentedKeysAndWrittenKeysAgree) {
     ASSERT_TRUE(opened.ok());
     const auto curve = analyzer::curve_overview(opened->front().database, {"", "", "", 3});
     ASSERT_TRUE(curve.ok()) << curve.error().message;
-    schema.check(json(model::curve_view("", 0, *curve)), "show curve", "curve");
+    schema.check(json(model::CurveView{"", 0, *curve}), "show curve", "curve");
   }
   for (const std::vector<std::string>& paths : {run_that_differs(trace), std::vector{empty.folder().string()}}) {
     Expected<std::vector<analyzer::RankFacts>> ranks = load_rank_facts(paths);

@@ -3,36 +3,13 @@
 #include <algorithm>
 
 #include "cli/check_reports.h"
+#include "trace/base/xml_text.h"
 
 namespace dcmt::cli {
 namespace {
 
 using gate::CheckedFact;
 using gate::Outcome;
-
-/// Escapes text for an attribute or an element. Texts of a verdict have no control characters.
-std::string escaped(std::string_view text) {
-  std::string result;
-  for (const char c : text) {
-    switch (c) {
-      case '&':
-        result += "&amp;";
-        break;
-      case '<':
-        result += "&lt;";
-        break;
-      case '>':
-        result += "&gt;";
-        break;
-      case '"':
-        result += "&quot;";
-        break;
-      default:
-        result += c;
-    }
-  }
-  return result;
-}
 
 /// The failure of a case; empty if it passed.
 std::string outcome_of(const Checked& checked, const std::string& name, const std::vector<Problem>& problems) {
@@ -43,8 +20,8 @@ std::string outcome_of(const Checked& checked, const std::string& name, const st
     const std::string_view element = checked.only_warns() ? "skipped" : unfit ? "error" : "failure";
     const std::string place = problem.file.empty() ? "" : fmt::format("{}:{}\n", problem.file, problem.line);
     const std::string type = checked.only_warns() ? "" : R"( type="memory")";
-    text += fmt::format("      <{0} message=\"{1}\"{2}>{3}{1}</{0}>\n", element, escaped(problem.text), type,
-                        escaped(place));
+    text += fmt::format("      <{0} message=\"{1}\"{2}>{3}{1}</{0}>\n", element, xml_escaped(problem.text), type,
+                        xml_escaped(place));
     break;  // a case can fail only once
   }
   return text;
@@ -52,7 +29,7 @@ std::string outcome_of(const Checked& checked, const std::string& name, const st
 
 std::string suite(const Checked& checked) {
   const std::vector<Problem> problems = problems_of(checked);
-  const std::string suite_name = escaped(checked.verdict.baseline);
+  const std::string suite_name = xml_escaped(checked.verdict.baseline);
   std::string cases;
   std::int64_t tests = 0;
   std::int64_t bad = 0;
@@ -60,7 +37,7 @@ std::string suite(const Checked& checked) {
     const std::string outcome = outcome_of(checked, name, problems);
     ++tests;
     bad += outcome.empty() ? 0 : 1;
-    cases += fmt::format("    <testcase classname=\"{}\" name=\"{}\" time=\"0\"", suite_name, escaped(name));
+    cases += fmt::format("    <testcase classname=\"{}\" name=\"{}\" time=\"0\"", suite_name, xml_escaped(name));
     cases += outcome.empty() ? "/>\n" : ">\n" + outcome + "    </testcase>\n";
   };
   add("recording");

@@ -4,8 +4,9 @@
 #include <algorithm>
 #include <set>
 
-#include "cli/holder_text.h"
 #include "cli/show_text.h"
+#include "render/wording/holder_words.h"
+#include "render/wording/memory_class.h"
 
 namespace dcmt::cli {
 namespace {
@@ -39,25 +40,11 @@ std::string steps_table(const model::MemoryView& view, const Style& style) {
   return table.text(style, "  ");
 }
 
-/// The meaning of a class for people.
-std::string_view meaning_of(std::string_view name) {
-  if (name == "libraries") return "programs and libraries";
-  if (name == "files") return "other files that are mapped";
-  if (name == "shared tensors") return "tensors that torch's processes share";
-  if (name == "shared memory") return "other shared memory";
-  if (name == "driver") return "of the GPU's driver";
-  if (name == "malloc") return "the C library's allocator: torch, numpy, extensions";
-  if (name == "python") return "Python's small objects";
-  if (name == "stacks") return "stacks of threads";
-  if (name == "recorder") return "of this tool";
-  return "anonymous, of no allocator that is recognized";
-}
-
 std::string classes_table(const model::MemoryView& view, const Style& style) {
   Table table({"class", "resident", "torch's", "else", "change", "what it is"}, {false, true, true, true, true, false});
   for (const model::MemoryClass& each : view.classes) {
     const std::int64_t change = each.bytes.value - each.before.value;
-    std::string what(meaning_of(each.name));
+    std::string what(wording::memory_class_text(each.name));
     if (each.largest && each.name != "libraries") what += ": " + *each.largest;
     table.add({each.name, style.bytes(each.bytes), style.bytes(each.torch), style.bytes(each.outside()),
                (change < 0 ? "-" : "+") + style.bytes(Bytes(std::abs(change))), what});
@@ -69,7 +56,7 @@ std::string arrays_table(const model::MemoryView& view, const Style& style) {
   Table table({"bytes", "arrays", "held by"}, {true, true, false});
   for (std::size_t i = 0; i < std::min(kMostArrays, view.arrays.size()); ++i) {
     const model::HeldArrays& each = view.arrays[i];
-    table.add({style.bytes(each.bytes), grouped(each.arrays), held_text(each.holder, each.place, each.type)});
+    table.add({style.bytes(each.bytes), grouped(each.arrays), wording::held_text(each.holder, each.place, each.type)});
   }
   return table.text(style, "  ");
 }

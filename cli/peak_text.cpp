@@ -63,10 +63,10 @@ std::string peak_lines(const DevicePeak& peak, const Style& style) {
   return peak.alone.size() > 1 ? text + alone_lines(peak, style) : text;
 }
 
-std::string composition_line(const model::Peak& peak, const Style& style) {
+std::string composition_line(const model::LivePeak& peak, const Style& style) {
   if (peak.sums_only) return {};  // the trace does not contain what was alive then
   std::vector<std::string> parts;
-  for (const model::Group& group : peak.live.composition()) {
+  for (const analyzer::Group& group : peak.live.composition()) {
     parts.push_back(fmt::format("{} {}", group.name, style.bytes(group.bytes)));
   }
   return parts.empty() ? std::string() : left("  of it", 16) + joined(parts, " · ") + "\n";

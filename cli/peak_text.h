@@ -14,6 +14,6 @@ namespace dcmt::cli {
 [[nodiscard]] std::string peak_lines(const model::DevicePeak& peak, const Style& style);
 /// What is alive at the peak, by category: "  of it   optimizer state 3.0 MiB · …"; empty if readings of the memory do
 /// not say it for most bytes.
-[[nodiscard]] std::string composition_line(const model::Peak& peak, const Style& style);
+[[nodiscard]] std::string composition_line(const model::LivePeak& peak, const Style& style);
 
 }  // namespace dcmt::cli

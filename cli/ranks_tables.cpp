@@ -10,7 +10,6 @@
 namespace dcmt::cli {
 namespace {
 
-using analyzer::Fate;
 using analyzer::GatherDivergence;
 using analyzer::Key;
 using analyzer::ParameterDifference;
@@ -20,17 +19,6 @@ using analyzer::Ranks;
 using analyzer::ResidualDifference;
 
 constexpr std::string_view kIndent = "  ";
-
-/// "graph 0 ids 0 to 11", "layers.0.weight, layers.1.weight and 6 more (FSDP2)".
-std::string keys_text(const RankComparison& comparison, std::int64_t graph, const std::vector<std::int64_t>& keys) {
-  constexpr std::size_t kMostNames = 3;
-  const std::string of = comparison.graph_name(graph);
-  std::vector<std::string> names = comparison.key_names(graph, keys);
-  if (names.empty()) return fmt::format("{} {} {}", of, keys.size() == 1 ? "id" : "ids", ranges(keys));
-  const std::string more = names.size() > kMostNames ? fmt::format(" and {} more", names.size() - kMostNames) : "";
-  names.resize(std::min(names.size(), kMostNames));
-  return joined(names, ", ") + more + " (" + of + ")";
-}
 
 /// The keys in order. The graph is named when it changes.
 std::string sequence_text(const RankComparison& comparison, std::int64_t graph, const std::vector<Key>& keys) {
@@ -56,22 +44,6 @@ std::string device_text(const RankRow& row) {
   return row.device_kind + (row.device_numbers.empty() ? "" : ":" + ranges(row.device_numbers));
 }
 
-std::string_view fate_text(Fate fate) {
-  switch (fate) {
-    case Fate::kResidual:
-      return "residual";
-    case Fate::kFreed:
-      return "freed by its releases";
-    case Fate::kPersistent:
-      return "persistent";
-    case Fate::kNotReleased:
-      return "gathered, not released";
-    case Fate::kNotGathered:
-      return "not gathered";
-  }
-  return "";
-}
-
 /// Of many sides only the first and the last.
 template <class Side, class Text>
 std::string sides_text(const std::vector<Side>& sides, const Text& text_of) {
@@ -86,17 +58,6 @@ std::string sides_text(const std::vector<Side>& sides, const Text& text_of) {
 }
 
 }  // namespace
-
-std::string ranks_name(const Ranks& ranks) { return (ranks.size() == 1 ? "rank " : "ranks ") + ranges(ranks); }
-
-std::string key_text(const RankComparison& comparison, const Key& key) {
-  return keys_text(comparison, key.graph, {key.key});
-}
-
-std::string where_of(const RankComparison& comparison, std::int64_t step, std::size_t position) {
-  const std::string gather = fmt::format("gather {}", grouped(static_cast<std::int64_t>(position) + 1));
-  return comparison.has_steps ? fmt::format("step {}, {}", step, gather) : gather;
-}
 
 std::string peaks_text(const analyzer::MemoryDifference& memory) {
   return sides_text(peaks_apart(memory), [](const auto& side) { return rounded_bytes(side.bytes.value); });

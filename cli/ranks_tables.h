@@ -7,8 +7,15 @@
 
 #include "analyzer/ranks/rank_comparison.h"
 #include "cli/text.h"
+#include "render/wording/rank_words.h"
 
 namespace dcmt::cli {
+
+using wording::fate_text;
+using wording::key_text;
+using wording::keys_text;
+using wording::ranks_name;
+using wording::where_of;
 
 /// Peaks, releases and steps of all ranks.
 [[nodiscard]] std::string rank_table(const analyzer::RankComparison& comparison, const Style& style);
@@ -19,12 +26,6 @@ namespace dcmt::cli {
 [[nodiscard]] std::string finding_table(const analyzer::RankComparison& comparison, const Style& style);
 [[nodiscard]] std::string memory_table(const analyzer::RankComparison& comparison, const Style& style);
 
-/// "rank 1", "ranks 0 to 3".
-[[nodiscard]] std::string ranks_name(const analyzer::Ranks& ranks);
-/// "graph 0 id 7", "layers.0.weight (FSDP2)".
-[[nodiscard]] std::string key_text(const analyzer::RankComparison& comparison, const analyzer::Key& key);
-/// "step 3, gather 2".
-[[nodiscard]] std::string where_of(const analyzer::RankComparison& comparison, std::int64_t step, std::size_t position);
 /// "14.0 MiB on rank 1; 4.5 MiB on ranks 0, 2".
 [[nodiscard]] std::string peaks_text(const analyzer::MemoryDifference& memory);
 /// "and 3 more rows; all of them: --json"; empty if all rows are shown.

@@ -2,19 +2,19 @@
 
 #include <fmt/format.h>
 
-#include "cli/finding_text.h"
 #include "cli/footer_text.h"
 #include "cli/groups_text.h"
-#include "cli/growth_text.h"
 #include "cli/peak_text.h"
+#include "render/wording/finding_words.h"
+#include "render/wording/growth_words.h"
 #include "trace/base/shell_words.h"
 
 namespace dcmt::cli {
 namespace {
 
 using model::DevicePeak;
-using model::Finding;
 using model::Report;
+using model::ReportedFinding;
 using model::Summary;
 
 constexpr std::size_t kMostSites = 10;
@@ -32,7 +32,7 @@ std::string out_of_memory_sentence(const Summary& summary) {
          ": released storages were still held. ";
 }
 
-std::string streams_sentence(const Finding& finding, const Style& style) {
+std::string streams_sentence(const ReportedFinding& finding, const Style& style) {
   if (finding.waits) {
     return fmt::format("When most was active on {}, {} had been freed and waited for streams. ", finding.waits->device,
                        style.bytes(finding.bytes));
@@ -61,10 +61,15 @@ std::string dead_sentence(const DevicePeak& peak, bool first, const Style& style
                                 : fmt::format("without it the peak is {}, not {}. ", predicted, measured));
 }
 
+std::string finding_text(const std::string& path, const ReportedFinding& finding, const Style& style) {
+  const wording::FindingWords words = wording::finding_words(path, finding, style.form());
+  return fmt::format("{}  {}{}\n", finding.number, style.bad(words.title), words.about) + lines_of(words.facts, style);
+}
+
 std::string headline(const Report& report, const Style& style) {
   const Summary& summary = report.summary;
   std::string text = out_of_memory_sentence(summary);
-  text += growth_sentence(report, style);
+  text += wording::growth_sentence(report, style.form());
   if (summary.residual > 0) text += counted(summary.residual, "release") + " freed nothing. ";
   std::string dead;
   for (const DevicePeak& device : report.devices)
@@ -76,7 +81,7 @@ std::string headline(const Report& report, const Style& style) {
   if (summary.never_released > 0) {
     text += counted(summary.never_released, "gathered parameter is", "gathered parameters are") + " never released. ";
   }
-  for (const Finding& finding : report.findings) text += streams_sentence(finding, style);
+  for (const ReportedFinding& finding : report.findings) text += streams_sentence(finding, style);
   text += trial_sentence(summary);
   text.pop_back();
   return text;
@@ -149,9 +154,9 @@ std::string body(const Report& report, const Style& style) {
   }
   if (snapshot) text += sites_of_snapshot(report, style);
   text += "\n";
-  for (const Finding& finding : report.findings) {
+  for (const ReportedFinding& finding : report.findings) {
     text += finding_text(report.path, finding, style);
-    if (report.findings.size() > 1) text += labelled("next", next_command(report.path, finding), style);
+    if (report.findings.size() > 1) text += labelled("next", wording::next_command(report.path, finding), style);
     text += "\n";
   }
   if (report.outliving) text += survivor_line(*report.outliving, style) + "\n";
@@ -167,8 +172,8 @@ std::string trace_title(const Report& report) {
 std::string ReportText::next_line() const { return next_.empty() ? "" : "next: " + next_ + "\n"; }
 
 void ReportText::add(const Report& report, const std::string& alike) {
-  model::Essence said = report.essence();
-  if (!shown_.empty() && said == essence_) {
+  model::ComparableReport said = report.comparable();
+  if (!shown_.empty() && said == comparable_) {
     text_ += fmt::format("{}: equal to {} (peak, releases, findings)\n", trace_title(report), shown_);
     return;
   }
@@ -176,13 +181,13 @@ void ReportText::add(const Report& report, const std::string& alike) {
   text_ += body(report, style_);
   const bool found = !report.findings.empty();
   if (next_.empty() || (found && !next_is_of_a_finding_)) {
-    next_ = found ? next_command(report.path, report.findings.front())
+    next_ = found ? wording::next_command(report.path, report.findings.front())
                   : fmt::format("dc-memtrace show peak {} --by {}", shell_word(report.path),
                                 report.facts.of_snapshot() ? "site" : "category");
     next_is_of_a_finding_ = found;
   }
   shown_ = trace_title(report);
-  essence_ = std::move(said);
+  comparable_ = std::move(said);
 }
 
 }  // namespace dcmt::cli

@@ -26,8 +26,8 @@ class ReportText {
  private:
   bool titles_;
   Style style_;
-  std::string text_, shown_;  ///< shown_: title of the last trace that differed from the previous one
-  model::Essence essence_;    ///< of that trace
+  std::string text_, shown_;            ///< shown_: title of the last trace that differed from the previous one
+  model::ComparableReport comparable_;  ///< of that trace
   std::string next_;
   bool next_is_of_a_finding_ = false;
 };

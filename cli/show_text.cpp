@@ -6,15 +6,14 @@
 
 #include "cli/groups_text.h"
 #include "cli/peak_text.h"
+#include "render/wording/story_words.h"
 #include "trace/base/shell_words.h"
 
 namespace dcmt::cli {
 namespace {
 
 using analyzer::GroupBy;
-using analyzer::Verdict;
 using model::DevicePeak;
-using model::GoneWhen;
 using model::Release;
 
 constexpr std::size_t kMostGroups = 20;
@@ -28,10 +27,6 @@ std::string flags_text(const Release& release) {
   return joined(words, ", ");
 }
 
-std::string verdict_text(Verdict verdict) {
-  return verdict == Verdict::kNoGather ? "no gather" : std::string(name_of(verdict));
-}
-
 std::string bytes_or_dash(const std::optional<Bytes>& bytes) { return bytes ? grouped(bytes->value) : "-"; }
 
 template <class Number>
@@ -41,22 +36,6 @@ std::string number_or_dash(const std::optional<Number>& number) {
   } else {
     return number ? std::to_string(number->value) : "-";
   }
-}
-
-std::string gone_after(const Release& release) {
-  switch (release.gone_when()) {
-    case GoneWhen::kNotAsked:
-      return "-";
-    case GoneWhen::kAtOnce:
-      return "at once";
-    case GoneWhen::kNotToTheEnd:
-      return "not to the end";
-    case GoneWhen::kLater:
-      break;
-  }
-  const analyzer::OperatorCount operators = release.operators_held();
-  return fmt::format("{}{}, {}", operators.exact() ? "" : "≥ ", counted(operators.at_least, "op"),
-                     duration(release.held().value));
 }
 
 /// "at the peak", "at the end of step 3": the point that --at names.
@@ -77,7 +56,7 @@ std::string other_device_line(std::string_view device, Bytes peak, const Style& 
 }
 
 std::string peak_text(const model::PeakView& view, GroupBy by, const Style& style) {
-  const model::Peak& peak = view.peak;
+  const model::LivePeak& peak = view.peak;
   if (!peak.at) return "Nothing was allocated in this trace.\n";
   std::string text = style.bold(fmt::format("peak allocated  {}", style.bytes(peak.bytes))) + "   " +
                      where_of_peak(peak) + fmt::format(" · seq {}\n", grouped(peak.at->seq.value));
@@ -118,8 +97,8 @@ std::string releases_text(const model::ReleasesView& view, const Style& style) {
     table.add({number_or_dash(release.step()), std::string(release.operator_name()), release.graph_name(),
                std::to_string(release.key().key), std::to_string(release.cycle()), number_or_dash(release.remaining()),
                bytes_or_dash(release.bytes_before()), bytes_or_dash(release.bytes_after()),
-               bytes_or_dash(release.bytes_settled()), verdict_text(release.verdict()), gone_after(release),
-               flags_text(release), number_or_dash(release.storage())});
+               bytes_or_dash(release.bytes_settled()), wording::verdict_text(release.verdict()),
+               wording::gone_after(release), flags_text(release), number_or_dash(release.storage())});
   }
   return table.text(style, "") + fmt::format(
                                      "{}: {} persistent, {} without a final release. All details: --json; one storage: "

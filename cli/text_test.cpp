@@ -7,51 +7,6 @@
 namespace dcmt::cli {
 namespace {
 
-TEST(Text, CutsBetweenCharacters) {
-  EXPECT_EQ(cut("kernel", 6), "kernel");
-  EXPECT_EQ(cut("kernels", 6), "kernel…");
-  EXPECT_EQ(cut("ab→c", 4), "ab…");
-}
-
-TEST(Text, HashesAreShortened) {
-  EXPECT_EQ(shown_path("/tmp/e7/ce7ijykpxnifi6rekyau6u5xxztuxftz3qamgrik3pnuxeo2he67.py"), "e7/ce7ijykp….py");
-  EXPECT_EQ(shown_path("/home/me/project/train_with_a_name_that_is_long_and_no_hash.py"),
-            "project/train_with_a_name_that_is_long_and_no_hash.py");
-  EXPECT_EQ(shown_path("model.py"), "model.py");
-}
-
-TEST(Text, NumbersAsAPersonReadsThem) {
-  EXPECT_EQ(grouped(0), "0");
-  EXPECT_EQ(grouped(999), "999");
-  EXPECT_EQ(grouped(12'589'056), "12,589,056");
-  EXPECT_EQ(grouped(-1'234), "-1,234");
-  EXPECT_EQ(exact_bytes(1'048'584), "1,048,584 B");
-  EXPECT_EQ(rounded_bytes(1023), "1,023 B");
-  EXPECT_EQ(rounded_bytes(2'097'168), "2.0 MiB");
-  EXPECT_EQ(rounded_bytes(1'048'575), "1.0 MiB");
-  EXPECT_EQ(percent(0.833, 1), "83.3 %");
-  EXPECT_EQ(percent(0.833, 0), "83 %");
-  EXPECT_EQ(duration(999), "999 ns");
-  EXPECT_EQ(duration(5'200'000), "5.2 ms");
-  EXPECT_EQ(counted(1, "release"), "1 release");
-  EXPECT_EQ(counted(1200, "census", "censuses"), "1,200 censuses");
-}
-
-TEST(Text, RangesOfIds) {
-  EXPECT_EQ(ranges({}), "");
-  EXPECT_EQ(ranges({4}), "4");
-  EXPECT_EQ(ranges({1, 0}), "0, 1");
-  EXPECT_EQ(ranges({0, 1, 2, 3, 7, 7}), "0 to 3, 7");
-  EXPECT_EQ(ranges({0, 2, 4, 6, 8, 10, 12, 20, 21, 22}), "0, 2, 4, 6, 8, 10, 12, 20 to 22");
-  EXPECT_EQ(ranges({0, 1, 2, 4, 6, 8, 10, 12, 14, 16, 18}), "0 to 2, 4, 6, 8, 10, 12, 14 and 2 more up to 18");
-}
-
-TEST(Text, PaddingCountsCharactersNotBytes) {
-  EXPECT_EQ(width("≤ 3 µs"), 6u);
-  EXPECT_EQ(left("→", 3), "→  ");
-  EXPECT_EQ(right("→", 3), "  →");
-}
-
 TEST(Text, ColourOnlyWhereAsked) {
   EXPECT_EQ(Style{}.bad("x"), "x");
   EXPECT_EQ(Style{true}.bad("x"), "\x1b[1;31mx\x1b[0m");

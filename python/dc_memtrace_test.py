@@ -292,3 +292,11 @@ def test_an_older_table_is_not_used(tmp_path):
     log = tmp_path / "log"
     assert run("print(dc_memtrace.recording()); dc_memtrace.mark('m')", library, log) == "False\n"
     assert not log.exists()
+
+
+def test_bytes_are_worded_as_in_the_reports():
+    from dc_memtrace._quantities import rounded_bytes
+
+    sizes = {0: "0 B", 1023: "1,023 B", 1024: "1.0 KiB", 2**20 - 40: "1.0 MiB", 12_655_108: "12.1 MiB", 70 << 30: "70.0 GiB",
+             5000 << 40: "5000.0 TiB", -(3 << 20): "-3.0 MiB"}  # as in trace/base/quantities_test.cpp
+    assert {size: rounded_bytes(size) for size in sizes} == sizes

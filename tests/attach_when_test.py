@@ -113,7 +113,7 @@ def test_that_it_does_not_come_to_it(tmp_path, growing):
     attached.send_signal(signal.SIGINT)
     _, error = attached.communicate(timeout=30)
     assert attached.returncode == 4
-    assert "nothing was recorded: the wait was ended before rss > 1024.00 GiB; its highest rss was" in error
+    assert "nothing was recorded: the wait was ended before rss > 1.0 TiB; its highest rss was" in error
     assert not list(tmp_path.glob("trace/*"))
     if not recorded.ALL:
         return
@@ -122,7 +122,7 @@ def test_that_it_does_not_come_to_it(tmp_path, growing):
     until(lambda: recorded.traces(tmp_path / "trace") and hooks_in(growing.pid))
     attached.send_signal(signal.SIGINT)
     _, error = attached.communicate(timeout=60)
-    assert attached.returncode == 0 and "the recording ended before rss > 1024.00 GiB" in error
+    assert attached.returncode == 0 and "the recording ended before rss > 1.0 TiB" in error
     attached = growing.attach(tmp_path / "other", "--when", "rss > 1TiB")
     growing.end()
     _, error = attached.communicate(timeout=30)

@@ -12,7 +12,7 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 
-FOLDERS = ("trace", "analyzer", "convert", "collector", "cli", "gui", "executor", "samples")
+FOLDERS = ("trace", "analyzer", "convert", "collector", "render", "cli", "gui", "executor", "samples")
 
 # The most specific prefix of a file decides. A folder may always include itself, and what is listed.
 ALLOWED = {
@@ -27,21 +27,22 @@ ALLOWED = {
     "collector/python": ("collector/agent", "collector/include", "trace"),
     "collector/scan": ("trace",),
     "collector/recorder": ("collector/agent", "collector/include", "collector/scan", "trace"),
-    "cli": ("analyzer", "gui/scene", "gui/load", "collector/recorder", "collector/scan", "convert", "trace"),
-    "gui/scene": (),
-    "gui/load": ("gui/scene", "analyzer", "convert", "collector/recorder/folder/run_folder.h", "collector/recorder/folder/local_folder.h",
+    "render/wording": ("analyzer/model", "analyzer/ranks", "analyzer/compare/difference.h", "trace/base"),
+    "cli": ("analyzer", "render", "collector/recorder", "collector/scan", "convert", "trace"),
+    "render/scene": ("trace/base",),
+    "render/load": ("render", "analyzer", "convert", "collector/recorder/folder/run_folder.h", "collector/recorder/folder/local_folder.h",
                  "trace"),
-    "gui/models": ("gui/load", "gui/scene", "analyzer/model", "analyzer/compare/difference.h", "trace/base"),
-    "gui/widgets": ("gui/models", "gui/load", "gui/scene", "analyzer/model", "trace/base"),
-    "gui/app": ("gui/widgets", "gui/models", "gui/load", "gui/scene", "analyzer/model", "analyzer/testing", "trace/base"),
-    "gui/bench": ("gui/load", "gui/scene", "analyzer", "trace"),
+    "gui/models": ("render", "analyzer/model", "analyzer/compare/difference.h", "trace/base"),
+    "gui/widgets": ("gui/models", "render", "analyzer/model", "trace/base"),
+    "gui/app": ("gui/widgets", "gui/models", "render", "analyzer/model", "analyzer/testing", "trace/base"),
+    "gui/bench": ("render", "analyzer", "trace"),
     "executor": ("collector/include",),
     "samples": ("collector/include",),
 }
 
 # These are built and run without torch, CUDA and Python, so they must not include any of their headers.
 WITHOUT_TORCH = (
-    "trace", "analyzer", "convert", "cli", "gui", "collector/agent", "collector/elf", "collector/recorder", "collector/scan",
+    "trace", "analyzer", "convert", "render", "cli", "gui", "collector/agent", "collector/elf", "collector/recorder", "collector/scan",
     "collector/include"
 )
 FOREIGN = re.compile(r"^(torch/|ATen/|c10/|caffe2/|pybind11/|Python\.h|internal/pycore|frameobject\.h|cuda|cupti|nccl)")
@@ -49,17 +50,17 @@ FOREIGN = re.compile(r"^(torch/|ATen/|c10/|caffe2/|pybind11/|Python\.h|internal/
 # A scene and its loading are plain C++, and Qt's models of lists need no window.
 QT = re.compile(r"^(Q[A-Z]\w*$|Qt\w+/)")
 QT_CORE = re.compile(r"^(QtCore/|QAbstract(Item|Table|List)Model|QObject|QString|QVariant|QModelIndex|QByteArray|QMetaObject|QThread|QTimer|QElapsedTimer|QList|QStringList|QSortFilterProxyModel)")
-WITHOUT_QT = ("trace", "analyzer", "convert", "cli", "collector", "gui/scene", "gui/load", "gui/bench")
+WITHOUT_QT = ("trace", "analyzer", "convert", "render", "cli", "collector", "gui/bench")
 
 # Front ends compute nothing: these files may use the report model, but not the data that it was made of.
 FRONT_END = re.compile(r"^cli/(\w+_text|\w+_tables|json_writer|story_program)\.(h|cpp)$")
 SHOWN = ("analyzer/model", "analyzer/ranks", "analyzer/replay", "analyzer/generated/linted.h", "analyzer/compare/difference.h",
          "analyzer/gate/verdict.h",
-         "trace/base", "cli")
+         "render/wording", "trace/base", "cli")
 NOT_SHOWN = ("analyzer/model/analysis.h", "cli/inputs.h")
 
 # Folders whose sub-folders depend on each other in one direction only.
-WITH_SUB_FOLDERS = ("analyzer", "convert", "collector/recorder", "collector/scan", "collector/torch", "gui")
+WITH_SUB_FOLDERS = ("analyzer", "convert", "collector/recorder", "collector/scan", "collector/torch", "render", "gui")
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*(["<])([^">]+)[">]', re.MULTILINE)
 
@@ -253,9 +254,9 @@ def test_a_planted_violation_is_found(tmp_path):
         "samples/story/inside.cpp": '#include "collector/agent/gate.h"\n',
         "trace/base/near.h": '#include "up.h"\n',
         "cli/sums_text.cpp": '#include "analyzer/releases/releases.h"\n',
-        "gui/scene/up.h": '#include "gui/load/session.h"\n',
-        "gui/scene/window.cpp": "#include <QtGui/QImage>\n",
-        "gui/load/text.h": "#include <QString>\n",
+        "render/scene/up.h": '#include "render/load/session.h"\n',
+        "render/scene/window.cpp": "#include <QtGui/QImage>\n",
+        "render/load/text.h": "#include <QString>\n",
         "gui/models/widget.h": "#include <QWidget>\n",
         "gui/models/computes.cpp": '#include "analyzer/releases/releases.h"\n',
         "cli/loads_text.cpp": '#include "analyzer/model/analysis.h"\n',
@@ -274,8 +275,8 @@ def test_allowed_includes_pass(tmp_path):
         "cli/a.cpp": '#include "analyzer/a.h"\n#include "collector/recorder/drive/run.h"\n#include "trace/base/status.h"\n',
         "collector/agent/a.cpp": '#include "collector/agent/a.h"\n#include "trace/wire/records.h"\n',
         "collector/torch/a.cpp": '#include "collector/agent/provider.h"\n#include <torch/library.h>\n',
-        "gui/load/a.h": '#include "analyzer/model/report.h"\n#include "gui/scene/curve.h"\n',
-        "gui/models/a.h": '#include <QAbstractTableModel>\n#include "gui/load/session.h"\n',
+        "render/load/a.h": '#include "analyzer/model/report.h"\n#include "render/scene/curve.h"\n',
+        "gui/models/a.h": '#include <QAbstractTableModel>\n#include "render/load/session.h"\n',
         "gui/app/a.cpp": '#include <QApplication>\n#include "gui/widgets/a.h"\n',
         "samples/story/a.cpp": '#include "collector/include/dcmt/marks.h"\n#include <torch/torch.h>\n',
     }

@@ -156,7 +156,7 @@ FindingFact finding_fact(const TraceData& data, const Finding& finding, const Al
     if (finding.growth->rounds > 0) fact.per_step = finding.growth->per_round;
     if (!finding.growth->sites.empty()) made = finding.growth->sites.front().stack;
   } else if (finding.outside) {
-    fact.holder = finding.outside->holder;
+    fact.holder = finding.outside->holder.value_or("");
     fact.per_step = finding.outside->per_step;
   } else if (!finding.out_of_memory.empty()) {
     made = finding.out_of_memory.front().oom->by.stack;
@@ -175,11 +175,11 @@ FindingFact finding_fact(const TraceData& data, const Finding& finding, const Al
   fact.line = place.line;
   if (finding.holders && !finding.holders->paths.empty()) {
     const HolderPath& path = finding.holders->paths.front();
-    fact.holder = data.text(path.function);
-    if (!path.names.empty()) fact.holder += ": " + std::string(data.text(path.names.front().name));
+    fact.holder = path.function.value_or("");
+    if (!path.names.empty()) fact.holder += ": " + std::string(path.names.front().name.value_or(""));
     // Generated code has a map to the line of the program.
     if (path.model_line) {
-      fact.file = data.text(path.model_file);
+      fact.file = path.model_file.value_or("");
       fact.line = *path.model_line;
     }
   }

@@ -5,8 +5,11 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <string>
+#include <string_view>
 #include <vector>
 
+#include "analyzer/load/run_point.h"
 #include "analyzer/load/trace_data.h"
 #include "analyzer/time/timeline.h"
 
@@ -14,57 +17,130 @@ namespace dcmt::analyzer {
 
 /// Blocks that were allocated at one place on one stream and waited at the same time.
 struct WaitingSite {
-  FrameId site;
-  std::int32_t stream = kNoStream;  ///< the stream of the allocation
+  std::string site;
+  std::optional<std::int32_t> stream;
   Bytes bytes;
   std::int64_t blocks = 0;
-  TimeNs median, longest;  ///< of the waits; a wait without an end counts until the end of the trace
-  BlockId largest;
+  TimeNs median, longest;
+  std::optional<BlockId> largest_block;
+
+  static constexpr std::string_view kShape = "waiting_site";
+  static void describe(auto&& field) {
+    field("site", &WaitingSite::site, "where they were allocated");
+    field("stream", &WaitingSite::stream, "on which; 0: the default one; null: not known");
+    field("bytes", &WaitingSite::bytes, "");
+    field("blocks", &WaitingSite::blocks, "");
+    field("median_ns", &WaitingSite::median, "");
+    field("longest_ns", &WaitingSite::longest, "");
+    field("largest_block", &WaitingSite::largest_block, "");
+  }
 };
 
 /// Memory that was freed and waited for other streams when a device's active bytes (allocated, or waiting) peaked.
 struct WaitsAtPeak {
-  StringId device;
-  Sequence seq;  ///< the sequence of the peak
-  TimeNs ns;
-  const Step* step = nullptr;
-  Bytes active;                         ///< at the peak
-  Bytes without_waits;                  ///< the peak of the allocated bytes: as if nothing had waited
-  Bytes run_active;                     ///< the maximum of the run, including parts whose rows were not kept
-  WaitingSite all;                      ///< the sum of all sites, without a site and a stream
-  std::vector<WaitingSite> sites;       ///< most bytes first
-  Bytes most;                           ///< the most bytes that waited at the same time, over the whole trace
-  std::int64_t frees = 0, waiting = 0;  ///< blocks of the device that were freed; those of them that had to wait
-  double byte_seconds = 0;              ///< of the blocks that waited at the peak
+  std::string_view device;
+  RunPoint at;
+  std::optional<std::int64_t> step;
+  Bytes active, waiting, without_waits;
+  std::int64_t blocks = 0;
+  TimeNs median, longest;
+  Bytes most_waiting, run_active;
+  std::int64_t frees = 0, frees_that_waited = 0;
+  std::vector<WaitingSite> sites;
+
+  std::optional<std::string_view> phase;
+  double byte_seconds = 0;  ///< of the blocks that waited at the peak
+
+  static constexpr std::string_view kShape = "waits";
+  static void describe(auto&& field) {
+    field("device", &WaitsAtPeak::device, "");
+    field("at", &WaitsAtPeak::at, "");
+    field("step", &WaitsAtPeak::step, "");
+    field("active_bytes", &WaitsAtPeak::active, "then");
+    field("waiting_bytes", &WaitsAtPeak::waiting, "of them: freed, and waiting");
+    field("without_waits_bytes", &WaitsAtPeak::without_waits,
+          "the most that would have been active if nothing had waited");
+    field("blocks", &WaitsAtPeak::blocks, "that waited then");
+    field("median_ns", &WaitsAtPeak::median, "of their waits; what waits to the end of the trace counts until there");
+    field("longest_ns", &WaitsAtPeak::longest, "");
+    field("most_waiting_bytes", &WaitsAtPeak::most_waiting, "at once, over the whole trace");
+    field("run_active_bytes", &WaitsAtPeak::run_active,
+          "the most of the whole run: larger where the rows of its peak were not kept");
+    field("frees", &WaitsAtPeak::frees, "blocks of the device that were freed");
+    field("frees_that_waited", &WaitsAtPeak::frees_that_waited, "");
+    field("sites", &WaitsAtPeak::sites, "most bytes first");
+  }
+
+  /// The part of the active bytes that waited.
+  [[nodiscard]] double waiting_share() const {
+    return static_cast<double>(waiting.value) / static_cast<double>(active.value);
+  }
 };
 
 /// The memory that one stream's blocks needed in its pool.
 struct StreamPool {
-  std::int32_t stream = kNoStream;
-  Bytes peak;  ///< the peak of the stream's own active bytes
+  std::optional<std::int32_t> stream;
+  Bytes peak;
+
+  static constexpr std::string_view kShape = "stream_pool";
+  static void describe(auto&& field) {
+    field("stream", &StreamPool::stream, "0: the default one");
+    field("peak_bytes", &StreamPool::peak, "of its own active bytes");
+  }
 };
 
 /// A place that allocates on several streams.
 struct PoolSite {
-  FrameId site;
+  std::string site;
   std::int64_t streams = 0;
-  Bytes bytes;  ///< the sum of its peaks on each of these streams
-  BlockId largest;
+  Bytes bytes;
+  std::optional<BlockId> largest_block;
+
+  static constexpr std::string_view kShape = "pool_site";
+  static void describe(auto&& field) {
+    field("site", &PoolSite::site, "");
+    field("streams", &PoolSite::streams, "");
+    field("bytes", &PoolSite::bytes, "the sum of its peaks on each of them");
+    field("largest_block", &PoolSite::largest_block, "");
+  }
 };
 
 /// The memory that a device's allocator had reserved beyond the peak of its active bytes, and the part of it that
 /// streams explain: a cached block serves only the stream on which it was allocated.
 struct StreamPools {
-  StringId device;
-  Bytes reserved, active;           ///< the maximum of each, possibly at different times
-  std::vector<StreamPool> streams;  ///< largest peak first
-  std::vector<PoolSite> sites;      ///< most bytes first
-  Bytes by_streams;                 ///< sum of the streams' own peaks less the peak of all, at most what is reserved
-  std::int64_t blocks = 0, without_stream = 0;  ///< blocks of the device; those whose stream is unknown
+  std::string_view device;
+  Bytes reserved, active;  ///< the maximum of each, possibly at different times
+  Bytes by_streams;        ///< at most what is reserved
+  std::int64_t blocks = 0, blocks_without_stream = 0;
+  std::vector<StreamPool> streams;
+  std::vector<PoolSite> sites;
+
+  bool only_steps_kept = false;  ///< parts of the run have no rows
+
+  static constexpr std::string_view kShape = "pools";
+  static void describe(auto&& field) {
+    field("device", &StreamPools::device, "");
+    field("reserved_bytes", &StreamPools::reserved, "at most");
+    field("active_bytes", &StreamPools::active, "at most");
+    field("idle_bytes", &StreamPools::idle, "the difference");
+    field("by_streams_bytes", &StreamPools::by_streams,
+          "of it: the sum of the streams' own peaks less the peak of all; of a trace with windows, at least");
+    field("rest_bytes", &StreamPools::rest, "of it: rounding and fragmentation");
+    field("blocks", &StreamPools::blocks, "of the device");
+    field("blocks_without_stream", &StreamPools::blocks_without_stream, "of them: taken for the default stream's");
+    field("streams", &StreamPools::streams, "largest peak first");
+    field("sites", &StreamPools::sites, "that allocate on several streams, most bytes first");
+  }
 
   [[nodiscard]] Bytes idle() const { return Bytes(reserved.value - active.value); }
   /// The part of idle() that streams do not explain.
   [[nodiscard]] Bytes rest() const { return Bytes(idle().value - by_streams.value); }
+  /// The part of the reserved bytes that is idle.
+  [[nodiscard]] double idle_share() const {
+    return static_cast<double>(idle().value) / static_cast<double>(reserved.value);
+  }
+  /// The number of blocks whose stream is known.
+  [[nodiscard]] std::int64_t known() const { return blocks - blocks_without_stream; }
 };
 
 /// A change of a device's active bytes.

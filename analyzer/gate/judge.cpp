@@ -5,14 +5,13 @@
 #include <utility>
 
 #include "analyzer/gate/day.h"
-#include "analyzer/model/quantities.h"
+#include "trace/base/quantities.h"
 
 namespace dcmt::gate {
 namespace {
 
 using analyzer::FindingFact;
 using analyzer::LineChange;
-using model::counted;
 
 constexpr int kDaysAhead = 14;
 

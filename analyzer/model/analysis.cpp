@@ -26,8 +26,7 @@ StringId cpu_of(const TraceData& data) {
 
 /// The device of a finding's storages: of the first one whose block is in the trace.
 StringId device_of(const TraceData& data, const Finding& finding) {
-  if (finding.waits) return finding.waits->device;
-  if (finding.pools) return finding.pools->device;
+  if (finding.device.valid()) return finding.device;
   if (finding.outside) return cpu_of(data);
   if (finding.growth) return analyzer::device_of(data, finding.growth->storages.back().storage);
   if (!finding.out_of_memory.empty()) return finding.out_of_memory.front().oom->device;

@@ -55,10 +55,10 @@ DevicePeak device_peak_of(const Analysis& analysis, const DeviceAnalysis& device
   return peak;
 }
 
-Peak peak_of(const Analysis& analysis) {
+LivePeak peak_of(const Analysis& analysis) {
   const DeviceAnalysis& device = analysis.main();
   const analyzer::Peak& measured = device.what_if.measured;
-  Peak peak{device_peak_of(analysis, device), std::nullopt, {}, {}};
+  LivePeak peak{device_peak_of(analysis, device), std::nullopt, {}, {}};
   if (measured.block != nullptr) peak.block = measured.block->id;
   peak.by = actor_of(*analysis.data, measured.block != nullptr ? measured.block->birth : analyzer::Actor());
   peak.live = LiveSet(analysis.data, &analysis.phases, device.device, measured.seq);

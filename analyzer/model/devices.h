@@ -17,7 +17,7 @@ struct PeakWithout {
 struct DevicePeak {
   std::optional<std::string_view> device;
   Bytes bytes;
-  std::optional<Point> at;
+  std::optional<RunPoint> at;
   std::optional<std::int64_t> step;
   std::optional<std::string_view> phase;
   std::optional<Bytes> active_bytes, reserved_bytes;
@@ -57,7 +57,7 @@ struct DevicePeak {
 };
 
 /// A peak together with what is alive there.
-struct Peak : DevicePeak {
+struct LivePeak : DevicePeak {
   std::optional<BlockId> block;
   Actor by;
   LiveSet live;
@@ -65,12 +65,12 @@ struct Peak : DevicePeak {
   static constexpr std::string_view kShape = "peak";
   static void describe(auto&& field) {
     DevicePeak::describe(field);
-    field("block", &Peak::block, "");
-    field("by", &Peak::by, "");
+    field("block", &LivePeak::block, "");
+    field("by", &LivePeak::by, "");
     LiveSet::describe_groups(
         [&field](std::string_view key, auto member, std::string_view meaning) {
           field(
-              key, [member](const Peak& peak) { return (peak.live.*member)(); }, meaning);
+              key, [member](const LivePeak& peak) { return (peak.live.*member)(); }, meaning);
         },
         "alive at the peak");
   }
@@ -78,6 +78,6 @@ struct Peak : DevicePeak {
 
 [[nodiscard]] DevicePeak device_peak_of(const analyzer::Analysis& analysis, const analyzer::DeviceAnalysis& device);
 /// The peak of the device that a report begins with.
-[[nodiscard]] Peak peak_of(const analyzer::Analysis& analysis);
+[[nodiscard]] LivePeak peak_of(const analyzer::Analysis& analysis);
 
 }  // namespace dcmt::model

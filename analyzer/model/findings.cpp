@@ -72,7 +72,7 @@ std::optional<HeldFor> held_for(const TraceData& data, const analyzer::Finding& 
   return held;
 }
 
-void add_residual(const TraceData& data, const analyzer::Finding& from, Finding& finding) {
+void add_residual(const TraceData& data, const analyzer::Finding& from, ReportedFinding& finding) {
   finding.only_tensor_cleared =
       std::ranges::all_of(from.items, [](const auto& item) { return item.row->metadata_only; });
   finding.certain_where_inspected = std::ranges::all_of(from.items, [](const auto& item) {
@@ -81,45 +81,17 @@ void add_residual(const TraceData& data, const analyzer::Finding& from, Finding&
   finding.held_for = held_for(data, from);
 }
 
-Finding finding_of(const Analysis& analysis, const analyzer::Finding& from) {
+ReportedFinding finding_of(const Analysis& analysis, const analyzer::Finding& from) {
   const TraceData& data = *analysis.data;
-  Finding finding;
-  finding.number = from.number;
-  finding.identity = from.identity;
-  finding.rule = from.rule;
-  finding.classes = from.classes;
-  finding.title = from.title;
+  ReportedFinding finding;
+  static_cast<analyzer::FindingBase&>(finding) = from;
   finding.device = text_of(data, from.device);
-  finding.origins = from.origins;
-  finding.trial = from.trial;
   finding.keys = from.keys();
-  finding.bytes = from.bytes;
   finding.bytes_each = from.bytes_each();
-  finding.byte_seconds = from.byte_seconds;
-  finding.dead_at_peak = from.dead_at_peak;
-  finding.peak_share = from.peak_share;
-  finding.alive_at_peak = from.alive_at_peak;
-  finding.predicted_peak = from.predicted_peak;
-  finding.confidence = from.confidence;
-  finding.why = from.why;
-  finding.fix = from.fix;
-  finding.holders = holders_of(data, from.holders ? &*from.holders : nullptr);
-  finding.more_alike = from.more_alike;
-  finding.censuses = from.censuses;
-  finding.explained = from.explained;
-  finding.unexplained = from.unexplained;
-  finding.reads = from.reads;
-  finding.kernel_reads = from.kernel_reads;
-  finding.coverage = from.coverage;
-  finding.launches = from.launches;
-  finding.evidence = from.evidence;
   finding.items = {from.items.size(),
-                   [&data, &items = from.items](std::size_t at) { return FindingItem(data, items[at]); }};
+                   [&data, &items = from.items](std::size_t at) { return ReportedItem(data, items[at]); }};
   finding.out_of_memory = errors_of(analysis, from);
-  finding.waits = waits_of(analysis, from);
-  finding.pools = pools_of(data, from);
   finding.growth = growth_of(data, from);
-  finding.outside = outside_growth_of(from);
   finding.parameters = parameters_of(data, from);
   finding.steps = steps_of(from);
   finding.origins_besides = origins_besides(data, from);
@@ -134,12 +106,12 @@ Finding finding_of(const Analysis& analysis, const analyzer::Finding& from) {
 
 }  // namespace
 
-std::optional<analyzer::OperatorCount> FindingItem::operators_held() const {
+std::optional<analyzer::OperatorCount> ReportedItem::operators_held() const {
   return item_->row != nullptr ? std::optional(item_->row->operators_held) : std::nullopt;
 }
 
-std::vector<Finding> findings_of(const Analysis& analysis) {
-  std::vector<Finding> findings;
+std::vector<ReportedFinding> findings_of(const Analysis& analysis) {
+  std::vector<ReportedFinding> findings;
   for (const analyzer::Finding& finding : analysis.findings) findings.push_back(finding_of(analysis, finding));
   return findings;
 }

@@ -12,16 +12,16 @@
 namespace dcmt::model {
 
 /// One storage of a finding, in one cycle of its parameter. Expensive members are computed when they are called.
-class FindingItem {
+class ReportedItem {
  public:
-  FindingItem(const TraceData& data, const analyzer::FindingItem& item) : data_(&data), item_(&item) {}
+  ReportedItem(const TraceData& data, const analyzer::FindingItem& item) : data_(&data), item_(&item) {}
 
   [[nodiscard]] analyzer::Key key() const { return item_->key; }
   [[nodiscard]] std::optional<StorageId> storage() const { return given(item_->storage); }
   [[nodiscard]] Bytes bytes() const { return item_->bytes; }
   [[nodiscard]] std::optional<std::int64_t> step() const { return number_of(item_->step); }
-  [[nodiscard]] Point since() const { return {item_->since, item_->since_ns}; }
-  [[nodiscard]] std::optional<Point> until() const { return point_of(item_->until, item_->until_ns); }
+  [[nodiscard]] RunPoint since() const { return {item_->since, item_->since_ns}; }
+  [[nodiscard]] std::optional<RunPoint> until() const { return point_of(item_->until, item_->until_ns); }
   [[nodiscard]] std::optional<Mark> gather() const { return mark_of(*data_, item_->gather); }
   [[nodiscard]] std::optional<Mark> release() const { return mark_of(*data_, item_->release); }
   [[nodiscard]] std::optional<Gone> gone() const { return gone_of(*data_, item_->gone); }
@@ -31,19 +31,19 @@ class FindingItem {
 
   static constexpr std::string_view kShape = "item";
   static void describe(auto&& field) {
-    field("key", &FindingItem::key, "");
-    field("storage", &FindingItem::storage, "");
-    field("bytes", &FindingItem::bytes, "kept, or there at the read");
-    field("step", &FindingItem::step, "");
-    field("since", &FindingItem::since, "");
-    field("until", &FindingItem::until, "null: to the end of the trace");
-    field("gather", &FindingItem::gather, "");
-    field("release", &FindingItem::release, "");
-    field("gone", &FindingItem::gone, "");
-    field("operators_held", &FindingItem::operators_held, "");
-    field("confidence", &FindingItem::confidence,
+    field("key", &ReportedItem::key, "");
+    field("storage", &ReportedItem::storage, "");
+    field("bytes", &ReportedItem::bytes, "kept, or there at the read");
+    field("step", &ReportedItem::step, "");
+    field("since", &ReportedItem::since, "");
+    field("until", &ReportedItem::until, "null: to the end of the trace");
+    field("gather", &ReportedItem::gather, "");
+    field("release", &ReportedItem::release, "");
+    field("gone", &ReportedItem::gone, "");
+    field("operators_held", &ReportedItem::operators_held, "");
+    field("confidence", &ReportedItem::confidence,
           "of this item alone: for a residual release of who holds it, \"unknown\" if no census inspected it");
-    field("reads", &FindingItem::reads, "after the release");
+    field("reads", &ReportedItem::reads, "after the release");
   }
 
   /// From `since` to the end of the bytes, or to the read of a storage that was released before.
@@ -72,37 +72,14 @@ struct HeldFor {
   TimeNs shortest, longest;
 };
 
-/// A verdict with its evidence.
-struct Finding {
-  std::int64_t number = 0;
-  analyzer::FindingIdentity identity;
-  std::string rule;
-  std::vector<std::string> classes;
-  std::string title;
+/// A finding with its rows resolved, and what only text shows of it.
+struct ReportedFinding : analyzer::FindingBase {
   std::optional<std::string_view> device;
-  std::vector<std::string> origins;
-  bool trial = false;
   std::int64_t keys = 0;
-  Bytes bytes;
   std::optional<Bytes> bytes_each;
-  double byte_seconds = 0;
-  Bytes dead_at_peak;
-  double peak_share = 0;
-  Bytes alive_at_peak;
-  std::optional<Bytes> predicted_peak;
-  analyzer::Confidence confidence = analyzer::Confidence::kUnknown;
-  std::string why, fix;
-  std::optional<Holders> holders;
-  std::int64_t more_alike = 0, censuses = 0, explained = 0, unexplained = 0, reads = 0, kernel_reads = 0;
-  analyzer::OperatorCount coverage;
-  std::optional<analyzer::LaunchCoverage> launches;
-  analyzer::Evidence evidence;
-  Range<FindingItem> items;
+  Range<ReportedItem> items;
   std::vector<OutOfMemory> out_of_memory;
-  std::optional<Waits> waits;
-  std::optional<Pools> pools;
   std::optional<Growth> growth;
-  std::optional<OutsideGrowth> outside;
 
   std::vector<ParametersOfGraph> parameters;
   std::vector<std::int64_t> steps;           ///< distinct, ascending
@@ -116,54 +93,58 @@ struct Finding {
 
   static constexpr std::string_view kShape = "finding";
   static void describe(auto&& field) {
-    field("number", &Finding::number, "in this report");
-    field("identity", &Finding::identity,
+    field("number", &ReportedFinding::number, "in this report");
+    field("identity", &ReportedFinding::identity,
           "the same in the next run, on another rank, with other censuses, after an unrelated edit");
-    field("rule", &Finding::rule,
+    field("rule", &ReportedFinding::rule,
           "\"out_of_memory\", \"residual\", \"never_released\", \"use_after_release\", \"awaits_stream\", "
           "\"reserved_beyond_active\", \"grows\", \"kept_by_traceback\", \"grows_outside\"");
-    field("classes", &Finding::classes, "defect classes");
-    field("title", &Finding::title, "");
-    field("device", &Finding::device, "of its storages; the bytes at the peak below are of the peak of this device");
-    field("origins", &Finding::origins, "where the gathers came from (\"compiled\", \"hook\"), else what gathered");
-    field("trial", &Finding::trial,
+    field("classes", &ReportedFinding::classes, "defect classes");
+    field("title", &ReportedFinding::title, "");
+    field("device", &ReportedFinding::device,
+          "of its storages; the bytes at the peak below are of the peak of this device");
+    field("origins", &ReportedFinding::origins,
+          "where the gathers came from (\"compiled\", \"hook\"), else what gathered");
+    field("trial", &ReportedFinding::trial,
           "nothing but trials of the program gathers and reads here, as DeepCompile's profiling does: it is not about "
           "the training");
-    field("keys", &Finding::keys, "distinct parameters");
+    field("keys", &ReportedFinding::keys, "distinct parameters");
     field(
-        "bytes", &Finding::bytes,
+        "bytes", &ReportedFinding::bytes,
         "of them, each at its largest; of \"awaits_stream\" and \"reserved_beyond_active\" those that waited, or were "
         "idle; of \"grows_outside\" what was added, or all arrays that are held");
-    field("bytes_each", &Finding::bytes_each, "if all items have the same");
-    field("byte_seconds", &Finding::byte_seconds, "bytes × time over all items");
-    field("dead_at_peak_bytes", &Finding::dead_at_peak, "");
-    field("peak_share", &Finding::peak_share, "of the peak, 0 to 1");
-    field("alive_at_peak_bytes", &Finding::alive_at_peak, "of the storages named, needed then or not");
-    field("predicted_peak_bytes", &Finding::predicted_peak, "the peak without this finding alone");
-    field("confidence", &Finding::confidence, "\"certain\" if it is so of every item, \"partial\", \"unknown\"");
-    field("why", &Finding::why, "");
-    field("fix", &Finding::fix, "");
-    field("holders", &Finding::holders, "an example");
-    field("more_alike", &Finding::more_alike, "items with the same holder besides it");
-    field("censuses", &Finding::censuses, "items whose references were inspected");
-    field("explained", &Finding::explained, "references, over all censuses");
-    field("unexplained", &Finding::unexplained, "");
-    field("reads_after_release", &Finding::reads, "by operators");
-    field("kernel_reads_after_release", &Finding::kernel_reads,
+    field("bytes_each", &ReportedFinding::bytes_each, "if all items have the same");
+    field("byte_seconds", &ReportedFinding::byte_seconds, "bytes × time over all items");
+    field("dead_at_peak_bytes", &ReportedFinding::dead_at_peak, "");
+    field("peak_share", &ReportedFinding::peak_share, "of the peak, 0 to 1");
+    field("alive_at_peak_bytes", &ReportedFinding::alive_at_peak, "of the storages named, needed then or not");
+    field("predicted_peak_bytes", &ReportedFinding::predicted_peak, "the peak without this finding alone");
+    field("confidence", &ReportedFinding::confidence,
+          "\"certain\" if it is so of every item, \"partial\", \"unknown\"");
+    field("why", &ReportedFinding::why, "");
+    field("fix", &ReportedFinding::fix, "");
+    field("holders", &ReportedFinding::holders, "an example");
+    field("more_alike", &ReportedFinding::more_alike, "items with the same holder besides it");
+    field("censuses", &ReportedFinding::censuses, "items whose references were inspected");
+    field("explained", &ReportedFinding::explained, "references, over all censuses");
+    field("unexplained", &ReportedFinding::unexplained, "");
+    field("reads_after_release", &ReportedFinding::reads, "by operators");
+    field("kernel_reads_after_release", &ReportedFinding::kernel_reads,
           "launches that got an address in a released storage; those of an operator that reads too");
-    field("reads_coverage", &Finding::coverage, "operators after the release of the item that was held through most");
-    field("launches", &Finding::launches, "the same of launches");
-    field("evidence", &Finding::evidence, "");
-    field("items", &Finding::items,
+    field("reads_coverage", &ReportedFinding::coverage,
+          "operators after the release of the item that was held through most");
+    field("launches", &ReportedFinding::launches, "the same of launches");
+    field("evidence", &ReportedFinding::evidence, "");
+    field("items", &ReportedFinding::items,
           "one per storage and cycle; of \"out_of_memory\": those that were held at the first error");
-    field("out_of_memory", &Finding::out_of_memory, "alike errors, for the rule of that name; else empty");
-    field("waits", &Finding::waits, "for the rule \"awaits_stream\"");
-    field("pools", &Finding::pools, "for the rule \"reserved_beyond_active\"");
-    field("growth", &Finding::growth, "for the rules \"grows\" and \"kept_by_traceback\"");
-    field("outside", &Finding::outside, "for the rule \"grows_outside\"");
+    field("out_of_memory", &ReportedFinding::out_of_memory, "alike errors, for the rule of that name; else empty");
+    field("waits", &ReportedFinding::waits, "for the rule \"awaits_stream\"");
+    field("pools", &ReportedFinding::pools, "for the rule \"reserved_beyond_active\"");
+    field("growth", &ReportedFinding::growth, "for the rules \"grows\" and \"kept_by_traceback\"");
+    field("outside", &ReportedFinding::outside, "for the rule \"grows_outside\"");
   }
 };
 
-[[nodiscard]] std::vector<Finding> findings_of(const analyzer::Analysis& analysis);
+[[nodiscard]] std::vector<ReportedFinding> findings_of(const analyzer::Analysis& analysis);
 
 }  // namespace dcmt::model

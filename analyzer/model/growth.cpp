@@ -1,7 +1,6 @@
 #include "analyzer/model/growth.h"
 
-#include "analyzer/model/optional_text.h"
-#include "analyzer/rules/stored_by.h"
+#include "analyzer/load/optional_text.h"
 #include "analyzer/storages/stacks.h"
 
 namespace dcmt::model {
@@ -11,8 +10,8 @@ std::optional<Growth> growth_of(const TraceData& data, const analyzer::Finding& 
   const analyzer::Growth& from = *finding.growth;
   Growth growth;
   growth.holder = from.holder;
-  growth.place = unless_empty(from.place);
-  growth.type = unless_empty(from.type);
+  growth.place = analyzer::unless_empty(from.place);
+  growth.type = analyzer::unless_empty(from.type);
   growth.steps = from.rounds;
   growth.storages = static_cast<std::int64_t>(from.storages.size());
   growth.seen = from.seen;
@@ -34,27 +33,8 @@ std::optional<Growth> growth_of(const TraceData& data, const analyzer::Finding& 
   std::ranges::stable_sort(growth.sites, std::greater(), &GrowthSite::bytes);
   std::vector<StackId> made_at;
   for (const analyzer::GrowingSite& site : from.sites) made_at.push_back(site.stack);
-  for (analyzer::StoringStatement& each : analyzer::stored_by(data, from.holder, made_at)) {
-    growth.stored_by.push_back({std::move(each.site), std::move(each.text)});
-  }
+  growth.stored_by = analyzer::stored_by(data, from.holder, made_at);
   if (!from.storages.empty()) growth.example = from.storages.back().storage;
-  return growth;
-}
-
-std::optional<OutsideGrowth> outside_growth_of(const analyzer::Finding& finding) {
-  if (!finding.outside) return std::nullopt;
-  const analyzer::OutsideGrowth& from = *finding.outside;
-  OutsideGrowth growth;
-  growth.kind = from.kind;
-  growth.holder = unless_empty(from.holder);
-  growth.place = unless_empty(from.place);
-  growth.type = unless_empty(from.type);
-  growth.file = unless_empty(from.file);
-  growth.steps = from.steps;
-  growth.per_step = from.per_step;
-  growth.before = from.before;
-  growth.after = from.after;
-  if (from.arrays > 0) growth.arrays = from.arrays;
   return growth;
 }
 

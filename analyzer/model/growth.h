@@ -8,6 +8,7 @@
 
 #include "analyzer/model/values.h"
 #include "analyzer/rules/finding.h"
+#include "analyzer/rules/stored_by.h"
 
 namespace dcmt::model {
 
@@ -29,16 +30,6 @@ struct GrowthSite {
   }
 };
 
-struct StoringStatement {
-  std::string site, text;
-
-  static constexpr std::string_view kShape = "storing_statement";
-  static void describe(auto&& field) {
-    field("site", &StoringStatement::site, "as \"train.py:11\"");
-    field("text", &StoringStatement::text, "the line's code");
-  }
-};
-
 struct Growth {
   std::string_view holder;
   std::optional<std::string_view> place, type;
@@ -46,7 +37,7 @@ struct Growth {
   Bytes per_step, alone;
   bool by_calls = false;
   std::vector<GrowthSite> sites;
-  std::vector<StoringStatement> stored_by;
+  std::vector<analyzer::StoringStatement> stored_by;
   std::optional<StorageId> example;
 
   static constexpr std::string_view kShape = "growth";
@@ -71,33 +62,6 @@ struct Growth {
   }
 };
 
-/// Growth of memory that is not torch's.
-struct OutsideGrowth {
-  std::string_view kind;
-  std::optional<std::string_view> holder, place, type, file;
-  std::int64_t steps = 0;
-  Bytes per_step, before, after;
-  std::optional<std::int64_t> arrays;
-
-  static constexpr std::string_view kShape = "outside_growth";
-  static void describe(auto&& field) {
-    field("kind", &OutsideGrowth::kind,
-          "\"numpy\" (arrays), else the name of a memory_class: \"malloc\", \"python\", \"shared tensors\", \"shared "
-          "memory\", \"files\", \"other\"");
-    field("holder", &OutsideGrowth::holder, "of arrays: what holds them, as \"main: rows\"");
-    field("place", &OutsideGrowth::place, "where the frame stood that is the root of this path");
-    field("type", &OutsideGrowth::type, "of the holder, as \"list\"; null: a variable");
-    field("file", &OutsideGrowth::file, "of the largest mapping of this kind");
-    field("steps", &OutsideGrowth::steps, "from the first reading of the classes to the last");
-    field("per_step_bytes", &OutsideGrowth::per_step, "the median of the slopes between samples");
-    field("before_bytes", &OutsideGrowth::before, "of the kind, without torch's, at the first reading");
-    field("after_bytes", &OutsideGrowth::after, "the same at the last; of arrays, those that are held");
-    field("arrays", &OutsideGrowth::arrays, "that are held");
-  }
-};
-
-/// nullopt if the finding is not about such memory.
-[[nodiscard]] std::optional<OutsideGrowth> outside_growth_of(const analyzer::Finding& finding);
 /// nullopt if the finding is not about storages that outlive their step.
 [[nodiscard]] std::optional<Growth> growth_of(const TraceData& data, const analyzer::Finding& finding);
 

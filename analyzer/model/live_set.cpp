@@ -9,6 +9,7 @@
 namespace dcmt::model {
 
 using analyzer::Block;
+using analyzer::Group;
 
 LiveSet::LiveSet(const TraceData* data, const analyzer::PhaseIndex* phases, StringId device, Sequence at)
     : data_(data), phases_(phases), device_(device), at_(at) {}
@@ -34,18 +35,7 @@ Range<LiveBlock> LiveSet::blocks() const {
 }
 
 Groups LiveSet::by(analyzer::GroupBy by) const {
-  const std::vector<const Block*> live = analyzer::live_blocks(*data_, device_, at_);
-  std::int64_t total = 0;
-  for (const Block* block : live) total += block->bytes.value;
-  Groups result;
-  for (analyzer::Group& group : analyzer::group_blocks(*data_, *phases_, live, by, at_)) {
-    const double share = total > 0 ? static_cast<double>(group.bytes.value) / static_cast<double>(total) : 0;
-    const Block* largest = data_->blocks.find(group.largest);
-    result.groups.push_back({std::move(group.name), group.bytes, share, group.blocks, group.storages,
-                             given(group.largest),
-                             largest != nullptr ? given(largest->storage) : std::optional<StorageId>()});
-  }
-  return result;
+  return {analyzer::group_blocks(*data_, *phases_, analyzer::live_blocks(*data_, device_, at_), by, at_)};
 }
 
 std::vector<Group> LiveSet::composition() const {

@@ -15,7 +15,7 @@ struct LiveBlock {
   std::optional<StorageId> storage;
   bool gathered = false;
   std::optional<std::string_view> owner;
-  Point born;
+  RunPoint born;
   Actor by;
 
   static constexpr std::string_view kShape = "live_block";
@@ -30,32 +30,9 @@ struct LiveBlock {
   }
 };
 
-struct Group {
-  std::string name;
-  Bytes bytes;
-  double share = 0;  ///< part of the bytes of all groups
-  std::int64_t blocks = 0, storages = 0;
-  std::optional<BlockId> largest_block;
-  std::optional<StorageId> largest_storage;
-
-  static constexpr std::string_view kShape = "group";
-  static void describe(auto&& field) {
-    field("name", &Group::name,
-          "of the site, operator, phase, kind (\"gathered parameter\", \"other\") or owner: the parameter that was "
-          "gathered (\"graph 0 id 3\", \"layers.0.weight (FSDP2)\", or \"-\"), or origin of its gather (\"compiled\", "
-          "\"hook\"), or holder (\"main: losses\", \"not read\"), or category (\"optimizer state\"); in every grouping "
-          "\"under 64 KiB, not followed\"");
-    field("bytes", &Group::bytes, "");
-    field("blocks", &Group::blocks, "0: their number is not known");
-    field("storages", &Group::storages, "");
-    field("largest_block", &Group::largest_block, "");
-    field("largest_storage", &Group::largest_storage, "of that block; null where none is known");
-  }
-};
-
 /// Groups, most bytes first.
 struct Groups {
-  std::vector<Group> groups;
+  std::vector<analyzer::Group> groups;
 
   /// The sum of all groups from index `from` on.
   [[nodiscard]] Bytes bytes_from(std::size_t from) const;
@@ -74,16 +51,16 @@ class LiveSet {
 
   /// The bytes by category: the largest categories, each at least a hundredth. Empty if readings of the memory do not
   /// say the category of most bytes.
-  [[nodiscard]] std::vector<Group> composition() const;
+  [[nodiscard]] std::vector<analyzer::Group> composition() const;
 
-  [[nodiscard]] std::vector<Group> by_site() const { return by(analyzer::GroupBy::kSite).groups; }
-  [[nodiscard]] std::vector<Group> by_operator() const { return by(analyzer::GroupBy::kOperator).groups; }
-  [[nodiscard]] std::vector<Group> by_phase() const { return by(analyzer::GroupBy::kPhase).groups; }
-  [[nodiscard]] std::vector<Group> by_kind() const { return by(analyzer::GroupBy::kKind).groups; }
-  [[nodiscard]] std::vector<Group> by_owner() const { return by(analyzer::GroupBy::kOwner).groups; }
-  [[nodiscard]] std::vector<Group> by_origin() const { return by(analyzer::GroupBy::kOrigin).groups; }
-  [[nodiscard]] std::vector<Group> by_holder() const { return by(analyzer::GroupBy::kHolder).groups; }
-  [[nodiscard]] std::vector<Group> by_category() const { return by(analyzer::GroupBy::kCategory).groups; }
+  [[nodiscard]] std::vector<analyzer::Group> by_site() const { return by(analyzer::GroupBy::kSite).groups; }
+  [[nodiscard]] std::vector<analyzer::Group> by_operator() const { return by(analyzer::GroupBy::kOperator).groups; }
+  [[nodiscard]] std::vector<analyzer::Group> by_phase() const { return by(analyzer::GroupBy::kPhase).groups; }
+  [[nodiscard]] std::vector<analyzer::Group> by_kind() const { return by(analyzer::GroupBy::kKind).groups; }
+  [[nodiscard]] std::vector<analyzer::Group> by_owner() const { return by(analyzer::GroupBy::kOwner).groups; }
+  [[nodiscard]] std::vector<analyzer::Group> by_origin() const { return by(analyzer::GroupBy::kOrigin).groups; }
+  [[nodiscard]] std::vector<analyzer::Group> by_holder() const { return by(analyzer::GroupBy::kHolder).groups; }
+  [[nodiscard]] std::vector<analyzer::Group> by_category() const { return by(analyzer::GroupBy::kCategory).groups; }
   static void describe_groups(auto&& field, std::string_view meaning) {
     field("by_site", &LiveSet::by_site, meaning);
     field("by_operator", &LiveSet::by_operator, "");

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <functional>
 
-#include "analyzer/model/optional_text.h"
+#include "analyzer/load/optional_text.h"
 #include "analyzer/storages/holder_names.h"
 #include "analyzer/time/timeline.h"
 #include "trace/sql/meta_keys.h"
@@ -58,8 +58,8 @@ MemoryView memory_view(const std::string& path, const analyzer::Analysis& analys
   }
   for (const analyzer::ArrayHolder& holder : memory.holders) {
     if (holder.scan != memory.holders.back().scan) continue;
-    view.arrays.push_back({data.text(holder.path), unless_empty(data.text(holder.place)),
-                           unless_empty(data.text(holder.type)), holder.arrays, holder.bytes});
+    view.arrays.push_back({data.text(holder.path), analyzer::unless_empty(data.text(holder.place)),
+                           analyzer::unless_empty(data.text(holder.type)), holder.arrays, holder.bytes});
   }
   view.gpus = gpu_memory(data, steps, begin);
   if (std::string why = data.meta_text(meta::kGpuMemoryUnknown); !why.empty()) view.gpus_unknown = std::move(why);

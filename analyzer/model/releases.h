@@ -60,7 +60,7 @@ class Release {
   [[nodiscard]] std::optional<Bytes> bytes_before() const { return row_->mark->bytes; }
   [[nodiscard]] std::optional<Bytes> bytes_after() const { return row_->mark->bytes_after; }
   [[nodiscard]] std::optional<Bytes> bytes_settled() const { return row_->mark->bytes_settled; }
-  [[nodiscard]] std::optional<Point> settled() const {
+  [[nodiscard]] std::optional<RunPoint> settled() const {
     return point_of(row_->mark->settled_seq, row_->mark->settled_ns);
   }
   [[nodiscard]] std::optional<Gone> gone() const { return gone_of(*data_, row_->gone); }
@@ -68,7 +68,9 @@ class Release {
   [[nodiscard]] std::optional<analyzer::LaunchCoverage> launches() const { return row_->launches(); }
   [[nodiscard]] std::optional<LastTouch> last_touch() const;
   [[nodiscard]] std::vector<Read> reads() const { return reads_of(*data_, row_->reads()); }
-  [[nodiscard]] std::optional<Holders> holders() const { return holders_of(*data_, row_->holders()); }
+  [[nodiscard]] std::optional<analyzer::Holders> holders() const {
+    return row_->holders() != nullptr ? std::optional(*row_->holders()) : std::nullopt;
+  }
 
   static constexpr std::string_view kShape = "release";
   static void describe(auto&& field) {

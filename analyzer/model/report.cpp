@@ -48,19 +48,19 @@ Summary summary_of(const Analysis& analysis) {
 
 }  // namespace
 
-Essence Report::essence() const {
-  Essence essence;
+ComparableReport Report::comparable() const {
+  ComparableReport comparable;
   for (const DevicePeak& device : devices) {
-    essence.devices.push_back({device.bytes, device.predicted_bytes, device.dead_bytes});
+    comparable.devices.push_back({device.bytes, device.predicted_bytes, device.dead_bytes});
   }
-  essence.steps = facts.steps;
-  essence.releases = releases.total;
-  essence.lost = facts.lost;
-  for (const Finding& finding : findings) {
-    essence.findings.push_back({finding.rule, finding.classes, finding.items.size(), finding.bytes, finding.parameters,
-                                finding.unexplained, finding.reads});
+  comparable.steps = facts.steps;
+  comparable.releases = releases.total;
+  comparable.lost = facts.lost;
+  for (const ReportedFinding& finding : findings) {
+    comparable.findings.push_back({finding.rule, finding.classes, finding.items.size(), finding.bytes,
+                                   finding.parameters, finding.unexplained, finding.reads});
   }
-  return essence;
+  return comparable;
 }
 
 Report report_of(const std::string& path, const Analysis& analysis) {
@@ -73,8 +73,8 @@ Report report_of(const std::string& path, const Analysis& analysis) {
   }
   report.releases = totals_of(analysis.releases);
   report.findings = findings_of(analysis);
-  for (const analyzer::Remark& remark : analysis.remarks) {
-    report.remarks.push_back(remark_of(remark));
+  report.remarks = analysis.remarks;
+  for (const analyzer::Remark& remark : report.remarks) {
     const bool missed = remark.kind == RemarkKind::kUntracked || remark.kind == RemarkKind::kFirstMissed;
     report.not_followed += missed ? remark.count : 0;
   }

@@ -8,7 +8,6 @@
 #include "analyzer/model/devices.h"
 #include "analyzer/model/findings.h"
 #include "analyzer/model/releases.h"
-#include "analyzer/model/remarks.h"
 #include "analyzer/model/survivors.h"
 
 namespace dcmt::model {
@@ -27,7 +26,7 @@ struct Summary {
 
 /// What must be equal for two ranks to be called equal: the peaks and their parts, the releases and the findings, but
 /// not addresses and times. Does not point into a trace.
-struct Essence {
+struct ComparableReport {
   struct OfFinding {
     std::string rule;
     std::vector<std::string> classes;
@@ -45,17 +44,17 @@ struct Essence {
   std::vector<OfDevice> devices;
   std::int64_t steps = 0, releases = 0, lost = 0;
   std::vector<OfFinding> findings;
-  friend bool operator==(const Essence&, const Essence&) = default;
+  friend bool operator==(const ComparableReport&, const ComparableReport&) = default;
 };
 
 struct Report {
   std::string path;
   std::int64_t rank = -1;
-  Peak peak;
+  LivePeak peak;
   std::vector<DevicePeak> devices;
   Totals releases;
-  std::vector<Finding> findings;
-  std::vector<Remark> remarks;
+  std::vector<ReportedFinding> findings;
+  std::vector<analyzer::Remark> remarks;
   std::vector<analyzer::StepPeak> steps;
   Range<Survivors> survivors;
   analyzer::RunFacts facts;
@@ -80,7 +79,7 @@ struct Report {
     field("facts", &Report::facts, "how much of the run is in the trace");
   }
 
-  [[nodiscard]] Essence essence() const;
+  [[nodiscard]] ComparableReport comparable() const;
   /// True if there is a finding about the training.
   [[nodiscard]] bool found() const { return static_cast<std::int64_t>(findings.size()) > summary.trials; }
 };

@@ -28,18 +28,18 @@ TEST(Range, ARowIsMadeWhenItIsRead) {
 }
 
 /// Its path, address and times differ, and it says the same.
-TEST(Report, TheEssenceOfARankIsThatOfARankThatSaysTheSame) {
-  const auto essence_of = [](std::int64_t rank, std::int64_t bytes) {
+TEST(Report, WhatIsComparedOfARankEqualsThatOfARankThatSaysTheSame) {
+  const auto comparable_of = [](std::int64_t rank, std::int64_t bytes) {
     TestTrace trace;
     trace.meta_integers["rank"] = rank;
     trace.clock = [rank](std::int64_t seq) { return seq * (1000 + rank); };
     testing::add_zero3_graph(trace, 3, bytes, false);
     trace.step(1);
     const analyzer::TraceData data = trace.load();
-    return report_of("out", analyzer::analyze(data)).essence();
+    return report_of("out", analyzer::analyze(data)).comparable();
   };
-  EXPECT_EQ(essence_of(0, 1000), essence_of(1, 1000));
-  EXPECT_NE(essence_of(0, 1000), essence_of(0, 1001));
+  EXPECT_EQ(comparable_of(0, 1000), comparable_of(1, 1000));
+  EXPECT_NE(comparable_of(0, 1000), comparable_of(0, 1001));
 }
 
 TEST(Analysis, WhoWaitsSeesHowFarItIsAndMayStopIt) {

@@ -45,7 +45,7 @@ StackTree stack_tree_of(const LiveSet& live) {
     at->add(block.bytes);
     std::size_t frames = 0;
     for (auto frame = block.by.stack.rbegin(); frame != block.by.stack.rend() && frames < kMostFrames; ++frame) {
-      if (frame->library) continue;
+      if (frame->library()) continue;
       at = &at->inner[std::string(short_path(frame->file)) + ":" + std::to_string(frame->line) + " " +
                       std::string(frame->function)];
       at->add(block.bytes);

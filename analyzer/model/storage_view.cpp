@@ -30,7 +30,8 @@ StoryEvent event_of_mark(const TraceData& data, const analyzer::Mark& mark) {
   return event;
 }
 
-StoryEvent event_of(const TraceData& data, What what, Point at, const analyzer::Actor& by, std::optional<Bytes> bytes) {
+StoryEvent event_of(const TraceData& data, What what, RunPoint at, const analyzer::Actor& by,
+                    std::optional<Bytes> bytes) {
   StoryEvent event;
   event.what = what;
   event.at = at;
@@ -108,7 +109,7 @@ Expected<StorageView> storage_view(const std::string& path, const Analysis& anal
                             actor_of(data, tensor->birth)});
   }
   for (const analyzer::ReleaseRow* row : story->releases) view.releases.emplace_back(data, *row);
-  for (const analyzer::Holders& holders : story->censuses) view.censuses.push_back(holders_of(data, holders));
+  view.censuses = story->censuses;
   view.owners = owners_of(data, storage.id);
   view.gathered = analyzer::is_gathered(data, storage.id);
   view.events = events_of(data, *story);

@@ -27,7 +27,7 @@ struct SurvivorSite {
 /// Storages that were made in a step and outlive it.
 struct Survivors {
   std::int64_t step = 0;
-  Point end;
+  RunPoint end;
   std::int64_t storages = 0;
   Bytes bytes;
   std::optional<std::int64_t> storages_next;

@@ -1,25 +1,18 @@
 #include "analyzer/model/values.h"
 
-#include "analyzer/storages/stacks.h"
-#include "trace/base/code_path.h"
-
 namespace dcmt::model {
-
-std::optional<std::string_view> text_of(const TraceData& data, StringId id) {
-  return id.valid() ? std::optional(data.text(id)) : std::nullopt;
-}
 
 std::optional<std::int64_t> number_of(const analyzer::Step* step) {
   return step != nullptr ? std::optional(step->number) : std::nullopt;
 }
 
-Point begin_of(const analyzer::Span& span) { return {span.from_seq, span.from_ns}; }
+RunPoint begin_of(const analyzer::Span& span) { return {span.from_seq, span.from_ns}; }
 
-std::optional<Point> point_of(Sequence seq, TimeNs ns) {
-  return seq.valid() ? std::optional(Point{seq, ns}) : std::nullopt;
+std::optional<RunPoint> point_of(Sequence seq, TimeNs ns) {
+  return seq.valid() ? std::optional(RunPoint{seq, ns}) : std::nullopt;
 }
 
-std::optional<Point> end_of(const analyzer::Span& span) { return point_of(span.to_seq, span.to_ns); }
+std::optional<RunPoint> end_of(const analyzer::Span& span) { return point_of(span.to_seq, span.to_ns); }
 
 Actor actor_of(const TraceData& data, const analyzer::Actor& actor) {
   Actor result;
@@ -27,9 +20,7 @@ Actor actor_of(const TraceData& data, const analyzer::Actor& actor) {
   if (const analyzer::Operator* op = data.operators.find(actor.op)) result.innermost_operator = data.text(op->name);
   if (const auto* named = analyzer::named_operator(data, actor.op)) result.outer_operator = data.text(named->name);
   result.site = analyzer::describe_site(data, actor.stack);
-  for (const analyzer::FrameText& frame : analyzer::frames_of(data, actor.stack)) {
-    result.stack.push_back({frame.file, frame.function, frame.line, is_library_file(frame.file)});
-  }
+  result.stack = analyzer::frames_of(data, actor.stack);
   return result;
 }
 

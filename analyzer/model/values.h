@@ -16,44 +16,26 @@
 #include <string_view>
 #include <vector>
 
+#include "analyzer/load/optional_text.h"
+#include "analyzer/load/run_point.h"
 #include "analyzer/load/trace_data.h"
+#include "analyzer/storages/stacks.h"
 #include "analyzer/storages/storage_bytes.h"
 #include "analyzer/time/timeline.h"
 
 namespace dcmt::model {
 
+using analyzer::given;
+using analyzer::RunPoint;
+using analyzer::text_of;
 using analyzer::TraceData;
-
-struct Point {
-  Sequence seq;
-  TimeNs ns;
-
-  static constexpr std::string_view kShape = "moment";
-  static void describe(auto&& field) {
-    field("seq", &Point::seq, "");
-    field("ns", &Point::ns, "");
-  }
-};
-
-struct Frame {
-  std::string_view file, function;
-  std::int64_t line = 0;
-  bool library = false;  ///< of an installed library, not the user's code
-
-  static constexpr std::string_view kShape = "frame";
-  static void describe(auto&& field) {
-    field("file", &Frame::file, "");
-    field("line", &Frame::line, "");
-    field("function", &Frame::function, "");
-  }
-};
 
 /// The originator of an event.
 struct Actor {
   std::optional<ThreadId> thread;
   std::optional<std::string_view> innermost_operator, outer_operator;
   std::string site;
-  std::vector<Frame> stack;
+  std::vector<analyzer::FrameText> stack;
 
   static constexpr std::string_view kShape = "actor";
   static void describe(auto&& field) {
@@ -68,7 +50,7 @@ struct Actor {
 struct Mark {
   MarkId mark;
   std::optional<std::string_view> name;
-  Point at;
+  RunPoint at;
   Actor by;
   std::int64_t cycle = 0;
   std::optional<std::int64_t> declared, remaining;  ///< numbers of uses
@@ -104,7 +86,7 @@ struct Read : Mark {
 /// When a storage's bytes were freed, and by whom.
 struct Gone {
   analyzer::GoneBy how = analyzer::GoneBy::kStorageEnd;
-  Point at;
+  RunPoint at;
   Actor by;
   std::optional<std::string_view> at_return_of;  ///< the function that held the storage, if its return freed it
 
@@ -116,18 +98,11 @@ struct Gone {
   }
 };
 
-/// nullopt for a zero id.
-template <class Id>
-[[nodiscard]] std::optional<Id> given(Id id) {
-  return id.valid() ? std::optional(id) : std::nullopt;
-}
-
-[[nodiscard]] std::optional<std::string_view> text_of(const TraceData& data, StringId id);
 [[nodiscard]] std::optional<std::int64_t> number_of(const analyzer::Step* step);
-[[nodiscard]] Point begin_of(const analyzer::Span& span);
+[[nodiscard]] RunPoint begin_of(const analyzer::Span& span);
 /// nullopt if `seq` is zero.
-[[nodiscard]] std::optional<Point> point_of(Sequence seq, TimeNs ns);
-[[nodiscard]] std::optional<Point> end_of(const analyzer::Span& span);
+[[nodiscard]] std::optional<RunPoint> point_of(Sequence seq, TimeNs ns);
+[[nodiscard]] std::optional<RunPoint> end_of(const analyzer::Span& span);
 [[nodiscard]] Actor actor_of(const TraceData& data, const analyzer::Actor& actor);
 [[nodiscard]] Mark mark_of(const TraceData& data, const analyzer::Mark& mark);
 [[nodiscard]] std::optional<Mark> mark_of(const TraceData& data, const analyzer::Mark* mark);

@@ -32,7 +32,7 @@ struct ReleasesView {
 struct PeakView {
   std::string path;
   std::int64_t rank = -1;
-  Peak peak;
+  LivePeak peak;
 
   std::vector<DevicePeak> others;  ///< of the other devices
 
@@ -78,8 +78,8 @@ struct LiveView {
 struct StoryBlock {
   BlockId block;
   Bytes bytes;
-  Point born;
-  std::optional<Point> freed;
+  RunPoint born;
+  std::optional<RunPoint> freed;
 
   static constexpr std::string_view kShape = "block";
   static void describe(auto&& field) {
@@ -93,8 +93,8 @@ struct StoryBlock {
 struct StoryTensor {
   TensorId tensor;
   std::optional<TensorId> object;
-  Point from;
-  std::optional<Point> to;
+  RunPoint from;
+  std::optional<RunPoint> to;
   Actor by;
 
   static constexpr std::string_view kShape = "tensor";
@@ -127,7 +127,7 @@ struct StoryEvent {
   enum class What { kFirstSeen, kBorn, kMark, kLastReference, kBlockAllocated, kBlockFreed };
 
   What what = What::kMark;
-  Point at;
+  RunPoint at;
   TimeNs after_start;
   Actor by;
   // Only for marks:
@@ -147,16 +147,16 @@ struct StorageView {
   StorageId storage;
   Bytes bytes_at_birth;
   bool birth_is_first_sight = false;
-  Point born;
+  RunPoint born;
   Actor born_by;
-  std::optional<Point> last_reference_gone;
+  std::optional<RunPoint> last_reference_gone;
   std::optional<Actor> last_reference_gone_by;
   std::optional<Gone> bytes_gone;
   analyzer::EndedBy ended_by = analyzer::EndedBy::kAlive;
   std::vector<StoryBlock> blocks;
   std::vector<StoryTensor> tensors;
   std::vector<Release> releases;
-  std::vector<Holders> censuses;
+  std::vector<analyzer::Holders> censuses;
   std::vector<StoryOwner> owners;  ///< without duplicates
 
   bool gathered = false;

@@ -45,8 +45,8 @@ class HoldersTest : public ::testing::Test {
   [[nodiscard]] std::vector<std::string> paths() const {
     std::vector<std::string> texts;
     for (const HolderPath& path : holders().paths) {
-      std::string text = std::string(data_->text(path.function)) + ":";
-      for (const HolderName& name : path.names) text += " " + std::string(data_->text(name.name));
+      std::string text = std::string(path.function.value_or("")) + ":";
+      for (const HolderName& name : path.names) text += " " + std::string(name.name.value_or(""));
       texts.push_back(text);
     }
     return texts;
@@ -91,11 +91,11 @@ TEST_F(HoldersTest, APathSaysWhatTheCensusFound) {
   EXPECT_EQ(path.tensor, TensorId(1));
   EXPECT_EQ(path.thread, ThreadId(1));
   EXPECT_EQ(path.return_line, 9);
-  EXPECT_EQ(data_->text(path.model_file), "/home/user/model.py");
-  EXPECT_EQ(data_->text(path.model_text), "x = F.linear(x)");
+  EXPECT_EQ(path.model_file, "/home/user/model.py");
+  EXPECT_EQ(path.model_text, "x = F.linear(x)");
   EXPECT_EQ(path.model_line, 41);
-  EXPECT_EQ(path.seen_seq, found.census->span.from_seq);
-  EXPECT_EQ(path.seen_ns, found.census->span.from_ns);
+  EXPECT_EQ(path.held_since_at_most.seq, found.census->span.from_seq);
+  EXPECT_EQ(path.held_since_at_most.ns, found.census->span.from_ns);
   ASSERT_EQ(path.names.size(), 1u);
   EXPECT_EQ(path.names[0].line, 5);
   EXPECT_EQ(path.names[0].delete_line, 8);
@@ -140,12 +140,12 @@ TEST_F(HoldersTest, AtAnErrorTheCensusAfterItCounts) {
   const std::string at_error = "UPDATE mark SET trigger = 'out_of_memory' WHERE kind = 'census'";
   add_census({kLocal}, 0, at_error);
   const Sequence census = holders().census->span.from_seq;
-  EXPECT_TRUE(holders().at_error(*data_));
+  EXPECT_TRUE(holders().at_error());
   EXPECT_TRUE(holders_at_error(*data_, trace_.storage_id(storage_), Sequence(census.value - 1)));
   EXPECT_FALSE(holders_at_error(*data_, trace_.storage_id(storage_), census)) << "taken before it";
   EXPECT_FALSE(holders_at_error(*data_, StorageId(99), Sequence(1)));
   data_.emplace(trace_.load());
-  EXPECT_FALSE(holders().at_error(*data_));
+  EXPECT_FALSE(holders().at_error());
   EXPECT_FALSE(holders_at_error(*data_, trace_.storage_id(storage_), Sequence(1))) << "that of a release";
 }
 

@@ -43,7 +43,7 @@ void ReplayBuffers::add_holders(const Cycle& cycle, ReplayBuffer& buffer) const 
     for (const HolderPath& path : holders->paths) {
       for (const HolderName& name : path.names) {
         buffer.holders.push_back(
-            {name.kind, std::string(data_.text(name.name)), std::string(data_.text(path.function))});
+            {name.kind, std::string(name.name.value_or("")), std::string(path.function.value_or(""))});
       }
     }
     buffer.unnamed = holders->unexplained() > 0 || buffer.holders.empty();

@@ -54,31 +54,27 @@ struct Evidence {
   }
 };
 
-/// Similar storages make one finding: those with the same class, operator and holding function.
-struct Finding {
+/// What is said of a finding, without the rows that it was found in.
+struct FindingBase {
   std::int64_t number = 0;           ///< in the report, from 1
   FindingIdentity identity;          ///< equal in other runs
-  std::vector<std::string> classes;  ///< defect classes, "D19"
   std::string rule;                  ///< the rule that made the finding
+  std::vector<std::string> classes;  ///< defect classes, "D19"
   std::string title;
-  StringId device;                        ///< of the storages; zero: unknown
-  std::vector<std::string> origins;       ///< distinct origins of the items' gathers (origins.h)
-  bool trial = false;                     ///< only trials of the program gather and read here
-  std::vector<FindingItem> items;         ///< in order of time; empty: the finding has no parameters
-  std::vector<OomVerdict> out_of_memory;  ///< similar errors, for the rule out_of_memory; else empty
-  std::optional<WaitsAtPeak> waits;       ///< for the rule awaits_stream
-  std::optional<StreamPools> pools;       ///< for the rule reserved_beyond_active
-  std::optional<Growth> growth;           ///< for the rules grows and kept_by_traceback
-  std::optional<OutsideGrowth> outside;   ///< for the rule grows_outside
-  Bytes bytes;                            ///< sum over distinct parameters, each with its maximum
-  double byte_seconds = 0;                ///< bytes times time, from `since` to `until` (or the end of the trace)
-  Bytes dead_at_peak;                     ///< part of the measured peak; 0 if the storages could not have been freed
-  double peak_share = 0;                  ///< dead_at_peak / peak
-  Bytes alive_at_peak;                    ///< of the items' storages, needed or not; at most `bytes`
-  std::optional<Bytes> predicted_peak;    ///< the peak without this finding alone
-  std::optional<Holders> holders;         ///< an example: of the first item that has any
-  std::int64_t more_alike = 0;            ///< further items whose census shows the same holder
-  std::int64_t censuses = 0;              ///< items with a census
+  std::vector<std::string> origins;      ///< distinct origins of the items' gathers (origins.h)
+  bool trial = false;                    ///< only trials of the program gather and read here
+  std::optional<WaitsAtPeak> waits;      ///< for the rule awaits_stream
+  std::optional<StreamPools> pools;      ///< for the rule reserved_beyond_active
+  std::optional<OutsideGrowth> outside;  ///< for the rule grows_outside
+  Bytes bytes;                           ///< sum over distinct parameters, each with its maximum
+  double byte_seconds = 0;               ///< bytes times time, from `since` to `until` (or the end of the trace)
+  Bytes dead_at_peak;                    ///< part of the measured peak; 0 if the storages could not have been freed
+  double peak_share = 0;                 ///< dead_at_peak / peak
+  Bytes alive_at_peak;                   ///< of the items' storages, needed or not; at most `bytes`
+  std::optional<Bytes> predicted_peak;   ///< the peak without this finding alone
+  std::optional<Holders> holders;        ///< an example: of the first item that has any
+  std::int64_t more_alike = 0;           ///< further items whose census shows the same holder
+  std::int64_t censuses = 0;             ///< items with a census
   std::int64_t explained = 0, unexplained = 0;  ///< sum over all censuses
   std::int64_t reads = 0, kernel_reads = 0;     ///< reads after the release, over all items: by operators, by kernels
   OperatorCount coverage;  ///< operators after the release, for the item that was held over most of them
@@ -87,6 +83,14 @@ struct Finding {
   Evidence evidence;
   Confidence confidence = Confidence::kUnknown;
   std::string why, fix;
+};
+
+/// Similar storages make one finding: those with the same class, operator and holding function.
+struct Finding : FindingBase {
+  StringId device;                        ///< of the storages; zero: unknown
+  std::vector<FindingItem> items;         ///< in order of time; empty: the finding has no parameters
+  std::vector<OomVerdict> out_of_memory;  ///< similar errors, for the rule out_of_memory; else empty
+  std::optional<Growth> growth;           ///< for the rules grows and kept_by_traceback
 
   /// True if the finding is not about the training and nothing of it is alive at the peak. It is reported last then.
   [[nodiscard]] bool aside() const { return trial && alive_at_peak.value == 0; }

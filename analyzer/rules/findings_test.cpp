@@ -52,9 +52,9 @@ TEST(Findings, TheDefectIsOneFindingWithTwelveStorages) {
   EXPECT_TRUE(path.generated);
   EXPECT_TRUE(path.kept_to_return());
   ASSERT_EQ(path.names.size(), 2u);
-  EXPECT_EQ(data.text(path.names[1].assignment), "buf1 = buf0");
+  EXPECT_EQ(path.names[1].assignment, "buf1 = buf0");
   EXPECT_EQ(path.return_line, 214);
-  EXPECT_EQ(data.text(path.model_text), "x = F.linear(x, self.weight)");
+  EXPECT_EQ(path.model_text, "x = F.linear(x, self.weight)");
   EXPECT_EQ(finding.evidence.marks.size(), 36u) << "gather, release and census of each";
   EXPECT_EQ(finding.evidence.edges.size(), 48u);
   EXPECT_EQ(finding.evidence.samples.size(), 36u);

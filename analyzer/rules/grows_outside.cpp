@@ -9,6 +9,7 @@
 #include <string>
 #include <utility>
 
+#include "analyzer/load/optional_text.h"
 #include "analyzer/rules/outside_growth.h"
 #include "analyzer/rules/rounds.h"
 #include "analyzer/rules/rules.h"
@@ -152,7 +153,7 @@ std::optional<OutsideGrowth> growth_of(const TraceData& data, const Rounds& roun
 
   OutsideGrowth growth;
   growth.kind = grown.after->kind;
-  growth.file = data.text(grown.after->name);
+  growth.file = unless_empty(data.text(grown.after->name));
   growth.steps = static_cast<std::int64_t>(between);
   growth.per_step = Bytes(static_cast<std::int64_t>(steady->per_step));
   growth.before = grown.before;
@@ -162,8 +163,8 @@ std::optional<OutsideGrowth> growth_of(const TraceData& data, const Rounds& roun
       may_be_arrays && arrays.holder != nullptr) {
     growth.kind = "numpy";
     growth.holder = data.text(arrays.holder->path);
-    growth.place = data.text(arrays.holder->place);
-    growth.type = data.text(arrays.holder->type);
+    growth.place = unless_empty(data.text(arrays.holder->place));
+    growth.type = unless_empty(data.text(arrays.holder->type));
     growth.arrays = arrays.holder->arrays;
     growth.after = arrays.holder->bytes;
     growth.file = {};
@@ -185,8 +186,8 @@ std::vector<Finding> grows_outside(const TraceData& data, const Releases&) {
     Finding finding;
     finding.rule = "grows_outside";
     finding.title = "grows outside torch";
-    finding.bytes = growth->holder.empty() ? Bytes(growth->after.value - growth->before.value) : growth->after;
-    finding.confidence = growth->holder.empty() ? Confidence::kPartial : Confidence::kCertain;
+    finding.bytes = growth->holder ? growth->after : Bytes(growth->after.value - growth->before.value);
+    finding.confidence = growth->holder ? Confidence::kCertain : Confidence::kPartial;
     finding.why = why_of(growth->kind);
     finding.fix = fix_of(growth->kind);
     finding.outside = std::move(growth);

@@ -74,7 +74,7 @@ PlacesOfFinding places_of(const TraceData& data, const Finding& finding) {
     places.born.functions.insert(place_text(data, finding.growth->sites.front().stack));
   }
   if (finding.outside) {
-    places.born.names.insert(finding.outside->kind);
+    places.born.names.emplace(finding.outside->kind);
     places.born.functions.insert("no storage of torch");
   }
   if (!finding.out_of_memory.empty()) return places;  // the items are what was held then, which differs from run to run
@@ -90,11 +90,11 @@ void add(Places& all, const Places& more) { all.functions.insert(more.functions.
 
 std::optional<std::string> holder_text(const TraceData& data, const Finding& finding) {
   if (finding.growth && !finding.growth->holder.empty()) return without_numbers(finding.growth->holder);
-  if (finding.outside && !finding.outside->holder.empty()) return without_numbers(finding.outside->holder);
+  if (finding.outside && finding.outside->holder) return without_numbers(*finding.outside->holder);
   if (!finding.out_of_memory.empty() || !finding.holders || !finding.holders->certain()) return std::nullopt;
   if (finding.holders->paths.empty()) return std::nullopt;
   const HolderPath& path = finding.holders->paths.front();
-  return function_text(data, path.function, path.file);
+  return function_text(data, path.function_id, path.file_id);
 }
 
 }  // namespace

@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "analyzer/model/analysis.h"
-#include "analyzer/model/remarks.h"
 #include "analyzer/testing/test_trace.h"
 
 namespace dcmt::analyzer {
@@ -77,7 +76,7 @@ TEST(Kept, WhatAnEarlierStepMadeIsSaidWithItsHolder) {
   EXPECT_EQ(remarks.front().bytes, Bytes(1000));
   EXPECT_EQ(remarks.front().count, 1);
   EXPECT_EQ(remarks.front().steps, 2);
-  EXPECT_EQ(model::remark_of(remarks.front()).text,
+  EXPECT_EQ(remarks.front().text(),
             "main: metric._computed held 1,000 B at the peak, made up to 2 steps before (1 storage, from metric.py:9 "
             "compute); "
             "whether anything reads it again is not known");
@@ -136,9 +135,8 @@ TEST(Kept, WithoutAReadingNothingIsSaid) {
 TEST(Kept, WhatStaysToTheLastReadingIsSaidOfAttributesAndContainers) {
   const auto at_end = [](const HeldOf& of) { return kept_of(3, of, 1000, true); };
   ASSERT_EQ(at_end(kAttribute).size(), 1u);
-  EXPECT_NE(
-      model::remark_of(at_end(kAttribute).front()).text.find("1,000 B at the last reading of the memory, made after"),
-      std::string::npos);
+  EXPECT_NE(at_end(kAttribute).front().text().find("1,000 B at the last reading of the memory, made after"),
+            std::string::npos);
   EXPECT_EQ(at_end({.containers = {"main.CACHE"}, .path = "main.CACHE[3]"}).size(), 1u);
   EXPECT_TRUE(at_end({.path = "main: out", .otherwise = true}).empty()) << "the last step's output";
   EXPECT_TRUE(at_end({.path = "main.out", .otherwise = true}).empty());

@@ -31,15 +31,29 @@ struct SteadyGrowth {
 /// similar amounts, and up to its end. What fills up and stops, jumps, or shrinks again does not count.
 [[nodiscard]] std::optional<SteadyGrowth> steady_growth(std::span<const BytesAfter> points);
 
+/// Growth of memory that is not torch's.
 struct OutsideGrowth {
-  std::string kind;              ///< class of the mappings: "malloc"; "numpy": arrays
-  std::string holder;            ///< of arrays: "main: rows"; else empty
-  std::string_view place, type;  ///< of the holder, as in Growth
-  std::string_view file;         ///< file of the largest mapping; empty: none
-  std::int64_t steps = 0;        ///< number of steps with observed growth
-  Bytes per_step;
-  Bytes before, after;  ///< at the first and the last reading of the classes
-  std::int64_t arrays = 0;
+  std::string kind;
+  std::optional<std::string> holder, place, type, file;
+  std::int64_t steps = 0;
+  Bytes per_step, before, after;
+  std::optional<std::int64_t> arrays;
+
+  static constexpr std::string_view kShape = "outside_growth";
+  static void describe(auto&& field) {
+    field("kind", &OutsideGrowth::kind,
+          "\"numpy\" (arrays), else the name of a memory_class: \"malloc\", \"python\", \"shared tensors\", \"shared "
+          "memory\", \"files\", \"other\"");
+    field("holder", &OutsideGrowth::holder, "of arrays: what holds them, as \"main: rows\"");
+    field("place", &OutsideGrowth::place, "where the frame stood that is the root of this path");
+    field("type", &OutsideGrowth::type, "of the holder, as \"list\"; null: a variable");
+    field("file", &OutsideGrowth::file, "of the largest mapping of this kind");
+    field("steps", &OutsideGrowth::steps, "from the first reading of the classes to the last");
+    field("per_step_bytes", &OutsideGrowth::per_step, "the median of the slopes between samples");
+    field("before_bytes", &OutsideGrowth::before, "of the kind, without torch's, at the first reading");
+    field("after_bytes", &OutsideGrowth::after, "the same at the last; of arrays, those that are held");
+    field("arrays", &OutsideGrowth::arrays, "that are held");
+  }
 };
 
 }  // namespace dcmt::analyzer

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -23,17 +24,33 @@ enum class RemarkKind {
 
 struct Remark {
   RemarkKind kind = RemarkKind::kPool;
-  /// kPool: buffers; kStaysGathered: gathers; kKept and kGrows: storages; else releases.
   std::int64_t count = 0;
-  std::int64_t parameters = 0;  ///< number of distinct parameters; 0 for kPool
-  std::int64_t releases = 0;    ///< for kPool: releases that returned a buffer to it
-  Bytes bytes = {};             ///< kept bytes; 0: none, or unknown
-  Bytes per_step = {};          ///< for kGrows
-  std::string place = {};       ///< for kKept and kGrows: where most of them were made
-  std::string holder = {};      ///< for kKept
-  bool by_calls = false;        ///< for kKept: the program has no steps, so `steps` are calls
-  std::int64_t steps = 0;       ///< for kKept: steps from the first one's creation to the peak; 0: of the last reading
-  std::int64_t seen = 0;        ///< for kGrows: storages that existed when the memory was read
+  std::int64_t parameters = 0;
+  std::int64_t releases = 0;
+  Bytes bytes = {};
+  Bytes per_step = {};     ///< for kGrows
+  std::string place = {};  ///< for kKept and kGrows: where most of them were made
+  std::optional<std::string> holder = {};
+  bool by_calls = false;   ///< for kKept: the program has no steps, so `steps` are calls
+  std::int64_t steps = 0;  ///< for kKept: steps from the first one's creation to the peak; 0: of the last reading
+  std::int64_t seen = 0;   ///< for kGrows: storages that existed when the memory was read
+
+  /// The remark as one sentence.
+  [[nodiscard]] std::string text() const;
+
+  static constexpr std::string_view kShape = "remark";
+  static void describe(auto&& field) {
+    field("kind", &Remark::kind,
+          "\"pool\", \"stays_gathered\", \"uses_left\", \"untracked\", \"first_missed\", \"unknown\", \"kept\", "
+          "\"grows\"");
+    field("count", &Remark::count,
+          "of a pool its buffers, of \"stays_gathered\" gathers, of \"kept\" and \"grows\" storages, else releases");
+    field("parameters", &Remark::parameters, "distinct ones; 0 of a pool");
+    field("releases", &Remark::releases, "of a pool: those that gave a buffer back to it");
+    field("bytes", &Remark::bytes, "kept; 0 where it is of none, or not known");
+    field("holder", &Remark::holder, "of \"kept\" the variable or container, as \"main: metric._computed\"; else null");
+    field("text", &Remark::text, "one sentence");
+  }
 };
 
 [[nodiscard]] std::string_view name_of(RemarkKind kind);

@@ -46,18 +46,19 @@ struct Place {
   const Block* largest = nullptr;
 };
 
-void add_place(FrameId site, const Place& place, StreamPools& pools) {
+void add_place(const TraceData& data, FrameId site, const Place& place, StreamPools& pools) {
   if (place.streams.size() < 2) return;
   PoolSite& added = pools.sites.emplace_back();
-  added.site = site;
+  added.site = describe_frame(data, site);
   added.streams = static_cast<std::int64_t>(place.streams.size());
-  added.largest = place.largest->id;
+  added.largest_block = place.largest->id;
   for (const auto& [stream, height] : place.streams) added.bytes.value += height.peak;
 }
 
 StreamPools pools_of(const TraceData& data, const DevicePeaks& peaks) {
   StreamPools pools;
-  pools.device = peaks.device;
+  pools.device = data.text(peaks.device);
+  pools.only_steps_kept = data.has_sums_only();
   pools.reserved = *peaks.reserved;
   pools.active = *peaks.active;
   Sites sites(data);
@@ -75,7 +76,7 @@ StreamPools pools_of(const TraceData& data, const DevicePeaks& peaks) {
     place.streams[stream].change(bytes);
     if (!alloc) return;
     ++pools.blocks;
-    if (block.stream == kNoStream) ++pools.without_stream;
+    if (block.stream == kNoStream) ++pools.blocks_without_stream;
     if (place.largest == nullptr || block.bytes > place.largest->bytes) place.largest = &block;
   });
   std::int64_t sum = 0;
@@ -83,7 +84,7 @@ StreamPools pools_of(const TraceData& data, const DevicePeaks& peaks) {
     pools.streams.push_back({stream, Bytes(height.peak)});
     sum += height.peak;
   }
-  for (const auto& [site, place] : places) add_place(site, place, pools);
+  for (const auto& [site, place] : places) add_place(data, site, place, pools);
   std::stable_sort(pools.streams.begin(), pools.streams.end(),
                    [](const StreamPool& a, const StreamPool& b) { return a.peak > b.peak; });
   std::stable_sort(pools.sites.begin(), pools.sites.end(),
@@ -127,6 +128,7 @@ std::vector<Finding> reserved_beyond_active(const TraceData& data, const Release
     finding.title = "reserved far beyond what is active";
     finding.classes.emplace_back("D09");
     finding.confidence = Confidence::kCertain;
+    finding.device = peaks.device;
     finding.bytes = pools.idle();
     finding.why = why_of(pools);
     finding.fix = fix_of(pools);

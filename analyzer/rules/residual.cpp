@@ -30,8 +30,8 @@ Alike alike(const TraceData& data, Origins& origins, const ReleaseRow& row) {
   key.explained = holders->unexplained() == 0;
   if (holders->paths.empty()) return key;
   const HolderPath& path = holders->paths.front();
-  key.function = path.function;
-  key.file = path.file;
+  key.function = path.function_id;
+  key.file = path.file_id;
   key.generated_local = has_generated_local(path);
   return key;
 }

@@ -10,10 +10,15 @@
 namespace dcmt::analyzer {
 
 struct StoringStatement {
-  std::string site;  ///< "train.py:11"
-  std::string text;  ///< "self.seen.append(out)"
+  std::string site, text;
 
   friend bool operator==(const StoringStatement&, const StoringStatement&) = default;
+
+  static constexpr std::string_view kShape = "storing_statement";
+  static void describe(auto&& field) {
+    field("site", &StoringStatement::site, "as \"train.py:11\"");
+    field("text", &StoringStatement::text, "the line's code");
+  }
 };
 
 /// Lines of Python code that put something into the container that a path names, by calls like `NAME.append(…)`,

@@ -2,7 +2,9 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "analyzer/load/trace_data.h"
@@ -14,9 +16,25 @@ namespace dcmt::analyzer {
 struct Group {
   std::string name;
   Bytes bytes;
+  double share = 0;           ///< part of the bytes of all groups
   std::int64_t blocks = 0;    ///< blocks that are tracked
   std::int64_t storages = 0;  ///< storages that own these blocks, if known
-  BlockId largest;
+  std::optional<BlockId> largest_block;
+  std::optional<StorageId> largest_storage;
+
+  static constexpr std::string_view kShape = "group";
+  static void describe(auto&& field) {
+    field("name", &Group::name,
+          "of the site, operator, phase, kind (\"gathered parameter\", \"other\") or owner: the parameter that was "
+          "gathered (\"graph 0 id 3\", \"layers.0.weight (FSDP2)\", or \"-\"), or origin of its gather (\"compiled\", "
+          "\"hook\"), or holder (\"main: losses\", \"not read\"), or category (\"optimizer state\"); in every grouping "
+          "\"under 64 KiB, not followed\"");
+    field("bytes", &Group::bytes, "");
+    field("blocks", &Group::blocks, "0: their number is not known");
+    field("storages", &Group::storages, "");
+    field("largest_block", &Group::largest_block, "");
+    field("largest_storage", &Group::largest_storage, "of that block; null where none is known");
+  }
 };
 
 /// Groups of blocks, most bytes first: by allocation site, operator, phase, kind, owner, origin, holder or category.

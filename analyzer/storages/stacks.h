@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "analyzer/load/trace_data.h"
+#include "trace/base/code_path.h"
 
 namespace dcmt::analyzer {
 
@@ -14,6 +15,16 @@ namespace dcmt::analyzer {
 struct FrameText {
   std::string_view file, function;
   std::int64_t line = 0;
+
+  static constexpr std::string_view kShape = "frame";
+  static void describe(auto&& field) {
+    field("file", &FrameText::file, "");
+    field("line", &FrameText::line, "");
+    field("function", &FrameText::function, "");
+  }
+
+  /// True for a file of an installed library: not the user's code.
+  [[nodiscard]] bool library() const { return is_library_file(file); }
 };
 
 /// True for code that a compiler wrote: the trace has a map from it to the model's source, or it lies where torch puts

@@ -4,8 +4,10 @@
 #include <cstddef>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "analyzer/load/run_point.h"
 #include "analyzer/time/pyramid.h"
 #include "analyzer/time/step_lookup.h"
 #include "trace/base/status.h"
@@ -24,6 +26,42 @@ struct CurveQuestion {
 struct CurveRow {
   CurveStretch stretch;
   std::optional<StepRange> steps;  ///< nullopt: the row begins after the last step, or the trace has no steps
+
+  static constexpr std::string_view kShape = "curve_row";
+  static void describe(auto&& field) {
+    field(
+        "from",
+        [](const CurveRow& row) {
+          return RunPoint{row.stretch.from, row.stretch.from_ns};
+        },
+        "of its first change");
+    field(
+        "to",
+        [](const CurveRow& row) {
+          return RunPoint{row.stretch.to, row.stretch.to_ns};
+        },
+        "of the next row's, or the end of the trace; excluded");
+    field(
+        "first_step", [](const CurveRow& row) { return row.steps ? std::optional(row.steps->first) : std::nullopt; },
+        "that it touches; null: it begins after the last step");
+    field(
+        "last_step", [](const CurveRow& row) { return row.steps ? std::optional(row.steps->last) : std::nullopt; }, "");
+    field(
+        "lowest_bytes", [](const CurveRow& row) { return row.stretch.lowest; }, "allocated after any change of it");
+    field(
+        "lowest_exact", [](const CurveRow& row) { return !row.stretch.only_peaks; },
+        "false: it has steps of which only sums were kept, and may have been lower there");
+    field(
+        "highest_bytes", [](const CurveRow& row) { return row.stretch.highest; }, "exact in any case");
+    field(
+        "highest_at",
+        [](const CurveRow& row) {
+          return RunPoint{row.stretch.highest_seq, row.stretch.highest_ns};
+        },
+        "first reached there");
+    field(
+        "last_bytes", [](const CurveRow& row) { return row.stretch.last; }, "allocated after its last change");
+  }
 };
 
 struct CurveOverview {

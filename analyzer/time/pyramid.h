@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "analyzer/load/run_point.h"
 #include "trace/base/status.h"
 #include "trace/base/typed_id.h"
 #include "trace/sql/database.h"
@@ -28,6 +29,16 @@ struct DeviceCurve {
   std::string device;
   CurveStretch whole;
   std::int64_t top = 0;  ///< the level whose only row covers everything
+
+  static constexpr std::string_view kShape = "curve_device";
+  static void describe(auto&& field) {
+    field("device", &DeviceCurve::device, "");
+    field("peak_bytes", &DeviceCurve::peak, "of the whole run");
+    field("peak_at", &DeviceCurve::peak_at, "first reached there");
+  }
+
+  [[nodiscard]] Bytes peak() const { return whole.highest; }
+  [[nodiscard]] RunPoint peak_at() const { return {whole.highest_seq, whole.highest_ns}; }
 };
 
 /// Thread-safety: that of the database.

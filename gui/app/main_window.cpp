@@ -9,15 +9,14 @@
 #include <algorithm>
 
 #include "gui/app/more_panels.h"
-#include "gui/load/hold_arrows.h"
 #include "gui/models/run_words.h"
-#include "gui/models/selection_words.h"
 #include "gui/models/words.h"
 #include "gui/widgets/legend.h"
 #include "gui/widgets/strip_chart.h"
 #include "gui/widgets/strip_panel.h"
 #include "gui/widgets/table_view.h"
 #include "gui/widgets/timeline.h"
+#include "render/load/hold_arrows.h"
 
 namespace dcmt::gui {
 
@@ -261,8 +260,9 @@ void MainWindow::show_selected() {
         facts.push_back({{tr("bytes"), words::exact_bytes(block.bytes.value)}, {}, 0});
       }
     }
-    const auto finding = std::find_if(session_->report.findings.begin(), session_->report.findings.end(),
-                                      [&](const model::Finding& each) { return each.number == selection_.finding(); });
+    const auto finding =
+        std::find_if(session_->report.findings.begin(), session_->report.findings.end(),
+                     [&](const model::ReportedFinding& each) { return each.number == selection_.finding(); });
     if (finding != session_->report.findings.end()) {
       const std::vector<TableModel::Row> more = words::facts(*finding, session_->report);
       facts.insert(facts.end(), more.begin(), more.end());

@@ -8,9 +8,6 @@
 #include <string>
 #include <vector>
 
-#include "gui/load/comparison.h"
-#include "gui/load/file_stamp.h"
-#include "gui/load/ranks.h"
 #include "gui/models/background.h"
 #include "gui/models/finding_model.h"
 #include "gui/models/follower.h"
@@ -18,6 +15,9 @@
 #include "gui/models/opener.h"
 #include "gui/models/selection.h"
 #include "gui/models/what_if.h"
+#include "render/load/comparison.h"
+#include "render/load/file_stamp.h"
+#include "render/load/ranks.h"
 
 class QComboBox;
 class QDockWidget;

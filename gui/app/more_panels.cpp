@@ -10,15 +10,15 @@
 #include <QTabWidget>
 #include <QVBoxLayout>
 
-#include "gui/load/holder_tree.h"
-#include "gui/load/query.h"
-#include "gui/load/story_of_storage.h"
 #include "gui/models/panel_words.h"
 #include "gui/models/words.h"
 #include "gui/widgets/address_view.h"
 #include "gui/widgets/holder_graph.h"
 #include "gui/widgets/story_view.h"
 #include "gui/widgets/table_view.h"
+#include "render/load/holder_tree.h"
+#include "render/load/query.h"
+#include "render/load/story_of_storage.h"
 
 namespace dcmt::gui {
 namespace {

@@ -68,7 +68,7 @@ class MorePanels : public QObject {
  signals:
   void storage_picked(qint64 storage);
   void sequence_picked(qint64 seq);
-  void lifetime_picked(dcmt::gui::scene::LifetimeId lifetime);
+  void lifetime_picked(dcmt::scene::LifetimeId lifetime);
   /// The address map is visible, and the addresses are not loaded.
   void addresses_wanted();
   void answered(const QString& line);

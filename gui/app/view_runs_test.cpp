@@ -7,11 +7,11 @@
 #include <fstream>
 
 #include "gui/app/view_testing.h"
-#include "gui/load/testing.h"
 #include "gui/models/words.h"
 #include "gui/widgets/strip_chart.h"
 #include "gui/widgets/strip_panel.h"
 #include "gui/widgets/table_view.h"
+#include "render/load/testing.h"
 
 namespace dcmt::gui {
 namespace {

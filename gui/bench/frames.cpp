@@ -6,7 +6,7 @@
 #include <new>
 #include <string_view>
 
-#include "gui/scene/raster.h"
+#include "render/scene/raster.h"
 
 namespace {
 

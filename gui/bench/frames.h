@@ -7,7 +7,7 @@
 #include <functional>
 #include <vector>
 
-#include "gui/scene/frame.h"
+#include "render/scene/frame.h"
 
 namespace dcmt::gui::bench {
 

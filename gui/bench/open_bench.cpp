@@ -17,12 +17,12 @@
 #include "analyzer/model/views.h"
 #include "analyzer/time/curve.h"
 #include "gui/bench/frames.h"
-#include "gui/load/device_timeline.h"
-#include "gui/load/hold_arrows.h"
-#include "gui/load/overview.h"
-#include "gui/load/session.h"
-#include "gui/scene/overview.h"
-#include "gui/scene/raster.h"
+#include "render/load/device_timeline.h"
+#include "render/load/hold_arrows.h"
+#include "render/load/overview.h"
+#include "render/load/session.h"
+#include "render/scene/overview.h"
+#include "render/scene/raster.h"
 
 namespace {
 
@@ -47,11 +47,11 @@ int fail(const Error& error) {
 }
 
 /// The live set of the panel: all bytes, and the groups by site. Milliseconds of each.
-std::vector<double> live_sets(const gui::load::Session& session, const gui::load::DeviceTimeline& device) {
+std::vector<double> live_sets(const load::Session& session, const load::DeviceTimeline& device) {
   std::mt19937 random(1);
   std::vector<double> took;
   for (int i = 0; i < kPoints; ++i) {
-    const Sequence at = device.sequence_of(static_cast<gui::scene::Unit>(random() % device.recording().units()));
+    const Sequence at = device.sequence_of(static_cast<scene::Unit>(random() % device.recording().units()));
     const double from = seconds(CLOCK_MONOTONIC);
     const model::LiveSet live(session.data.get(), &session.analysis.phases, device.device().device, at);
     if (live.by(analyzer::GroupBy::kSite).groups.empty() && live.bytes().value != 0) std::abort();
@@ -61,8 +61,8 @@ std::vector<double> live_sets(const gui::load::Session& session, const gui::load
 }
 
 /// The predicted peak and the curve without the second half of 1,000 lifetimes, as after a tick. Milliseconds of each.
-std::vector<double> what_ifs(const gui::load::Session& session, const gui::load::DeviceTimeline& device) {
-  const gui::scene::Recording& recording = device.recording();
+std::vector<double> what_ifs(const load::Session& session, const load::DeviceTimeline& device) {
+  const scene::Recording& recording = device.recording();
   const std::size_t count = recording.lifetimes().size();
   std::mt19937 random(2);
   std::vector<double> took;
@@ -73,18 +73,18 @@ std::vector<double> what_ifs(const gui::load::Session& session, const gui::load:
     ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
     const double from = seconds(CLOCK_MONOTONIC);
     std::vector<analyzer::Gap> gaps;
-    std::vector<gui::scene::LeftOut> left_out;
+    std::vector<scene::LeftOut> left_out;
     for (const std::size_t id : ids) {
-      const gui::scene::Lifetime& of = recording.lifetimes()[id];
-      const gui::scene::Unit middle = of.from + (of.to - of.from) / 2;
-      const analyzer::Block& block = device.block_of(static_cast<gui::scene::LifetimeId>(id));
+      const scene::Lifetime& of = recording.lifetimes()[id];
+      const scene::Unit middle = of.from + (of.to - of.from) / 2;
+      const analyzer::Block& block = device.block_of(static_cast<scene::LifetimeId>(id));
       gaps.push_back({&block, device.sequence_of(middle), block.span.to_seq});
       left_out.push_back({middle, -of.bytes});
       if (of.to < recording.units()) left_out.push_back({of.to, of.bytes});
     }
     std::sort(left_out.begin(), left_out.end(), [](const auto& a, const auto& b) { return a.unit < b.unit; });
     const analyzer::Peak peak = analyzer::peak_of(*session.data, device.device().device, gaps);
-    const gui::scene::Curve curve(recording, std::move(left_out));
+    const scene::Curve curve(recording, std::move(left_out));
     took.push_back((seconds(CLOCK_MONOTONIC) - from) * 1e3);
     if (peak.bytes.value <= 0 || curve.peak() <= 0) std::abort();
   }
@@ -98,43 +98,43 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "usage: open_bench TRACE [WIDTH HEIGHT]\n");
     return 2;
   }
-  gui::scene::Appearance appearance =
+  scene::Appearance appearance =
       gui::bench::appearance_of(argc == 4 ? argv[2] : nullptr, argc == 4 ? argv[3] : nullptr);
 
   const double begin = seconds(CLOCK_MONOTONIC);
-  const auto overview = gui::load::read_overview(argv[1], kStretches);
+  const auto overview = load::read_overview(argv[1], kStretches);
   if (!overview.ok()) return fail(overview.error());
-  gui::scene::Raster raster;
+  scene::Raster raster;
   raster.begin(appearance.width, appearance.height, appearance.theme->background);
-  gui::scene::draw_overview(*overview, appearance, "reading the rest", raster);
+  scene::draw_overview(*overview, appearance, "reading the rest", raster);
   const double first_picture = seconds(CLOCK_MONOTONIC) - begin;
 
-  const auto session = gui::load::open_session(argv[1]);
+  const auto session = load::open_session(argv[1]);
   if (!session.ok()) return fail(session.error());
   const double opened = seconds(CLOCK_MONOTONIC) - begin;
   const double opened_cpu = seconds(CLOCK_PROCESS_CPUTIME_ID);
   const long memory = peak_rss_mib();
 
-  const gui::load::DeviceTimeline& device = *(*session)->devices.front();
-  gui::scene::Painter painter;
+  const load::DeviceTimeline& device = *(*session)->devices.front();
+  scene::Painter painter;
   const auto frames = gui::bench::draw_frames(device.document(), appearance, painter);
   const auto warm = gui::bench::draw_frames(device.document(), appearance, painter);
   // Repeats the steps. After each one, the topmost bar in the middle of the picture is selected, as by a click.
   std::vector<double> selects;
-  gui::scene::Painter again;
-  gui::scene::Appearance of_frame = appearance;
+  scene::Painter again;
+  scene::Appearance of_frame = appearance;
   gui::bench::draw_frames(
-      device.document(), of_frame, painter, [&](const gui::scene::Painter& drawn, const gui::scene::View& view) {
-        std::optional<gui::scene::Hit> hit;
+      device.document(), of_frame, painter, [&](const scene::Painter& drawn, const scene::View& view) {
+        std::optional<scene::Hit> hit;
         for (int y = 0; y < appearance.height && !hit; y += 4)
           hit = drawn.hit(device.document(), appearance.width / 2, y);
         if (!hit) return;
         const double from = seconds(CLOCK_MONOTONIC);
         const analyzer::Block& block = device.block_of(hit->lifetime);
         static_cast<void>(model::storage_view((*session)->path, (*session)->analysis, block.storage));
-        gui::scene::Appearance selected = of_frame;
+        scene::Appearance selected = of_frame;
         selected.selected = hit->lifetime;
-        selected.holds = gui::load::hold_arrows(device, (*session)->holds, {hit->lifetime});
+        selected.holds = load::hold_arrows(device, (*session)->holds, {hit->lifetime});
         raster.begin(selected.width, selected.height, selected.theme->background);
         again.draw(device.document(), view, selected, raster);
         selects.push_back((seconds(CLOCK_MONOTONIC) - from) * 1e3);

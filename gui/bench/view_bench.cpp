@@ -10,14 +10,14 @@
 #include <vector>
 
 #include "gui/bench/frames.h"
-#include "gui/scene/band_curves.h"
-#include "gui/scene/bytes_text.h"
-#include "gui/scene/curve.h"
-#include "gui/scene/lanes.h"
+#include "render/scene/band_curves.h"
+#include "render/scene/curve.h"
+#include "render/scene/lanes.h"
+#include "trace/base/quantities.h"
 
 namespace {
 
-using namespace dcmt::gui::scene;
+using namespace dcmt::scene;
 using dcmt::gui::bench::percentile;
 using dcmt::gui::bench::seconds;
 
@@ -83,7 +83,7 @@ int main(int argc, char** argv) {
   document.band_curves = &band_curves;
   for (std::uint16_t band = 0; band < kBandsOfBench; ++band)
     document.bands.push_back({"band", band == 0 ? 1 : 0, true});
-  document.label = [&](LifetimeId id, std::string& text) { write_bytes(recording.lifetimes()[id].bytes, text); };
+  document.label = [&](LifetimeId id, std::string& text) { text = rounded_bytes(recording.lifetimes()[id].bytes); };
 
   Painter painter;
   const dcmt::gui::bench::Frames frames = dcmt::gui::bench::draw_frames(document, appearance, painter);

@@ -12,7 +12,7 @@ void FindingModel::set_findings(const model::Report& report, const model::Device
   ticked_ = {device.without_findings.begin(), device.without_findings.end()};
   can_be_ticked_.clear();
   std::vector<Row> rows;
-  for (const model::Finding& finding : report.findings) {
+  for (const model::ReportedFinding& finding : report.findings) {
     if (finding.device && finding.device != device.device) continue;
     if (finding.predicted_peak) can_be_ticked_.insert(finding.number);
     const auto bytes = static_cast<double>(finding.bytes.value);

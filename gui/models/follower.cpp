@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "gui/load/recorder_state.h"
+#include "render/load/recorder_state.h"
 
 namespace dcmt::gui {
 namespace {

@@ -8,7 +8,7 @@
 
 #include <string>
 
-#include "gui/load/file_stamp.h"
+#include "render/load/file_stamp.h"
 
 namespace dcmt::gui {
 

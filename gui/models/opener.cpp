@@ -5,7 +5,7 @@
 #include <exception>
 #include <utility>
 
-#include "gui/load/overview.h"
+#include "render/load/overview.h"
 
 namespace dcmt::gui {
 namespace {

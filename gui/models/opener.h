@@ -9,8 +9,8 @@
 #include <string>
 #include <thread>
 
-#include "gui/load/session.h"
-#include "gui/scene/overview.h"
+#include "render/load/session.h"
+#include "render/scene/overview.h"
 
 namespace dcmt::gui {
 

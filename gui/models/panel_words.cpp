@@ -2,27 +2,17 @@
 
 #include <algorithm>
 
-#include "analyzer/model/quantities.h"
-#include "gui/models/fact_rows.h"
 #include "gui/models/words.h"
+#include "render/wording/holder_words.h"
+#include "render/wording/story_words.h"
+#include "trace/base/quantities.h"
 
 namespace dcmt::gui::words {
 namespace {
 
-using analyzer::Verdict;
-using model::GoneWhen;
 using RowList = std::vector<TableModel::Row>;
 
 double order_of(std::int64_t value) { return static_cast<double>(value); }
-
-QString placed(std::string_view path, const std::optional<std::string_view>& place) {
-  return text(path) + (place ? QStringLiteral("   ") + text(*place) : QString());
-}
-
-QString reading(const model::Reading& of) {
-  const QString when = time(of.after_start.value);
-  return of.step ? QStringLiteral("step %1, ").arg(*of.step) + when : when;
-}
 
 QString dash(const std::optional<Bytes>& bytes) { return bytes ? exact_bytes(bytes->value) : QStringLiteral("-"); }
 
@@ -35,23 +25,6 @@ void add_rest(RowList& rows, const List& all, std::size_t columns, const char* c
   row.cells[0] = QStringLiteral("and %1 more: %2").arg(all.size() - rows.size()).arg(QLatin1String(command));
   row.order.assign(columns, -1);
   rows.push_back(std::move(row));
-}
-
-QString gone(const model::Release& release) {
-  switch (release.gone_when()) {
-    case GoneWhen::kNotAsked:
-      return QStringLiteral("-");
-    case GoneWhen::kAtOnce:
-      return QStringLiteral("at once");
-    case GoneWhen::kNotToTheEnd:
-      return QStringLiteral("not to the end");
-    case GoneWhen::kLater:
-      break;
-  }
-  const analyzer::OperatorCount operators = release.operators_held();
-  return QStringLiteral("%1%2 operators, %3 later")
-      .arg(operators.exact() ? QString() : QStringLiteral("≥ "), number(operators.at_least),
-           time(release.held().value));
 }
 
 QString parameter(const model::Release& release) {
@@ -73,7 +46,7 @@ std::vector<TableModel::ColumnOf> container_columns() {
 std::vector<TableModel::Row> containers(const model::HoldersView& view) {
   RowList rows;
   for (const model::HoldingContainer& each : view.containers) {
-    rows.push_back({{placed(each.path, each.place), text(each.type), exact_bytes(each.bytes.value),
+    rows.push_back({{text(wording::placed(each.path, each.place)), text(each.type), exact_bytes(each.bytes.value),
                      exact_bytes(each.alone.value), number(each.storages)},
                     {0, 0, order_of(each.bytes.value), order_of(each.alone.value), order_of(each.storages)},
                     0});
@@ -93,9 +66,10 @@ std::vector<TableModel::Row> paths(const model::HoldersView& view) {
   RowList rows;
   for (std::size_t i = 0; i < view.paths.size() && i < kMostTableRows; ++i) {
     const model::HoldingPath& each = view.paths[i];
-    rows.push_back({{placed(each.path, each.place) +
+    rows.push_back({{text(wording::placed(each.path, each.place)) +
                          (each.confirmed ? QString() : QStringLiteral("   (changed while it was read)")),
-                     exact_bytes(each.bytes.value), number(each.storages), reading(each.found), reading(each.still)},
+                     exact_bytes(each.bytes.value), number(each.storages), text(wording::reading_text(each.found)),
+                     text(wording::reading_text(each.still))},
                     {0, order_of(each.bytes.value), order_of(each.storages), 0, 0},
                     0});
   }
@@ -132,8 +106,8 @@ std::vector<TableModel::Row> releases(const model::ReleasesView& view) {
     rows.push_back(
         {{number(mark.at.seq.value), each.step() ? QString::number(*each.step()) : QStringLiteral("-"), parameter(each),
           each.remaining() ? QString::number(*each.remaining()) : QStringLiteral("-"),
-          text(name_of(each.verdict())).replace(QLatin1Char('_'), QLatin1Char(' ')), dash(each.bytes_before()),
-          dash(each.bytes_after()), dash(each.bytes_settled()), gone(each)},
+          text(wording::verdict_text(each.verdict())), dash(each.bytes_before()), dash(each.bytes_after()),
+          dash(each.bytes_settled()), text(wording::gone_after(each))},
          {order_of(mark.at.seq.value), order_of(each.step().value_or(-1)), 0, order_of(each.remaining().value_or(-1)),
           0, order_of(each.bytes_before().value_or(Bytes(-1)).value),
           order_of(each.bytes_after().value_or(Bytes(-1)).value),
@@ -241,7 +215,7 @@ std::vector<TableModel::Row> run(const model::Report& report) {
   for (const analyzer::DiagnosticFact& each : facts.diagnostics) {
     add(rows, "note", text(each.text) + (each.count > 1 ? QStringLiteral(" (%1 times)").arg(each.count) : QString()));
   }
-  for (const model::Remark& remark : report.remarks) add(rows, "remark", text(remark.text));
+  for (const analyzer::Remark& remark : report.remarks) add(rows, "remark", text(remark.text()));
   return rows;
 }
 

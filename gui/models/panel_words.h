@@ -8,7 +8,7 @@
 #include "analyzer/model/saved_view.h"
 #include "analyzer/model/views.h"
 #include "gui/models/table_model.h"
-#include "gui/scene/addresses.h"
+#include "render/scene/addresses.h"
 
 namespace dcmt::gui::words {
 

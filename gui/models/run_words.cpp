@@ -2,9 +2,10 @@
 
 #include <algorithm>
 
-#include "analyzer/model/quantities.h"
 #include "gui/models/words.h"
+#include "render/wording/rank_words.h"
 #include "trace/base/code_path.h"
+#include "trace/base/quantities.h"
 
 namespace dcmt::gui::words {
 namespace {
@@ -16,28 +17,16 @@ using analyzer::RankComparison;
 constexpr std::size_t kMostRows = 20;
 
 QString ranks_text(const analyzer::Ranks& ranks) {
-  if (ranks.empty()) return QStringLiteral("no rank");
-  QString numbers;
-  for (std::size_t i = 0; i < ranks.size(); ++i) {
-    std::size_t last = i;
-    while (last + 1 < ranks.size() && ranks[last + 1] == ranks[last] + 1) ++last;
-    numbers += (numbers.isEmpty() ? QString() : QStringLiteral(", ")) + QString::number(ranks[i]);
-    if (last > i)
-      numbers += (last > i + 1 ? QStringLiteral(" to ") : QStringLiteral(", ")) + QString::number(ranks[last]);
-    i = last;
-  }
-  return (ranks.size() == 1 ? QStringLiteral("rank ") : QStringLiteral("ranks ")) + numbers;
+  return ranks.empty() ? QStringLiteral("no rank") : text(wording::ranks_name(ranks));
 }
 
 QString key_text(const RankComparison& comparison, const analyzer::Key& key) {
-  if (const std::string name = comparison.key_name(key); !name.empty()) return text(name);
-  return text(comparison.graph_name(key.graph)) + QStringLiteral(" id ") + QString::number(key.key);
+  return text(wording::key_text(comparison, key));
 }
 
 QString fate_text(const analyzer::ResidualDifference::Side& side) {
-  QString words = text(name_of(side.fate)).replace(QLatin1Char('_'), QLatin1Char(' '));
-  if (side.fate == Fate::kResidual) words += QLatin1Char(' ') + exact_bytes(side.bytes.value);
-  return words;
+  const QString words = text(wording::fate_text(side.fate));
+  return side.fate == Fate::kResidual ? words + QLatin1Char(' ') + exact_bytes(side.bytes.value) : words;
 }
 
 class Rows {
@@ -106,20 +95,6 @@ void add_lines(const analyzer::NumberDifference& number, std::vector<TableModel:
     rows.push_back(difference_row(QStringLiteral("    by a line"), line.before.value, line.before.value + line.change,
                                   QString::number(100 * line.share, 'f', 0) + QStringLiteral(" %"), where));
   }
-}
-
-QString order_text(const analyzer::OrderDifference& order) {
-  if (order.before == 0 && order.after == 0) return QStringLiteral("no operator was recorded");
-  const auto name = [](const std::string& of) { return of.empty() ? QStringLiteral("the end of the step") : text(of); };
-  if (order.first) {
-    return QStringLiteral("differ, first at number %1: %2 before, %3 after")
-        .arg(*order.first)
-        .arg(name(order.first_before), name(order.first_after));
-  }
-  if (!order.lifetimes) return QStringLiteral("in one order, the same bytes after each");
-  return QStringLiteral("in one order, lifetimes differ: first after number %1, %2: %3 B")
-      .arg(*order.lifetimes)
-      .arg(text(order.lifetimes_at), change_text(order.lifetimes_change));
 }
 
 }  // namespace
@@ -280,7 +255,7 @@ std::vector<TableModel::Row> difference(const load::Comparison& comparison) {
                                   {}, {}, step.step));
   }
   if (rows.empty()) note(QStringLiteral("no difference"), QStringLiteral("%1 numbers are equal").arg(of.equal));
-  note(QStringLiteral("operators"), order_text(of.order));
+  note(QStringLiteral("operators"), text(wording::order_sentence(of.order)));
   if (of.steps_before != of.steps_after) {
     note(QStringLiteral("steps"), QStringLiteral("%1 before, %2 after").arg(of.steps_before).arg(of.steps_after));
   }

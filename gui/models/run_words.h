@@ -4,9 +4,9 @@
 #include <vector>
 
 #include "analyzer/compare/difference.h"
-#include "gui/load/comparison.h"
-#include "gui/load/ranks.h"
 #include "gui/models/table_model.h"
+#include "render/load/comparison.h"
+#include "render/load/ranks.h"
 
 namespace dcmt::gui::words {
 

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "gui/scene/recording.h"
+#include "render/scene/recording.h"
 
 namespace dcmt::gui {
 

@@ -20,6 +20,19 @@ namespace dcmt::gui::words {
 /// "1.250 ms"
 [[nodiscard]] QString time(std::int64_t ns);
 /// "1 RELEASE KEEPS STORAGE"
-[[nodiscard]] QString title(const model::Finding& finding);
+[[nodiscard]] QString title(const model::ReportedFinding& finding);
+
+/// Adds a row of two cells, a property and its value, unless the value is empty.
+void add(std::vector<TableModel::Row>& rows, std::string_view label, const QString& value);
+/// Such rows.
+[[nodiscard]] std::vector<TableModel::Row> facts(const model::ReportedFinding& finding, const model::Report& report);
+[[nodiscard]] std::vector<TableModel::Row> facts(const model::StorageView& storage);
+/// A device's peak and its composition.
+[[nodiscard]] std::vector<TableModel::Row> facts(const model::DevicePeak& peak, const model::Report& report);
+
+/// Rows of four cells: sequence, time after the start, event, originator.
+[[nodiscard]] std::vector<TableModel::Row> story(const model::StorageView& storage);
+/// Rows of four cells: bytes, share, blocks, name.
+[[nodiscard]] std::vector<TableModel::Row> groups(const model::Groups& groups);
 
 }  // namespace dcmt::gui::words

@@ -6,9 +6,9 @@
 #include <optional>
 #include <vector>
 
-#include "gui/load/device_timeline.h"
-#include "gui/scene/address_map.h"
-#include "gui/scene/raster.h"
+#include "render/load/device_timeline.h"
+#include "render/scene/address_map.h"
+#include "render/scene/raster.h"
 
 namespace dcmt::gui {
 
@@ -25,7 +25,7 @@ class AddressView : public QWidget {
   [[nodiscard]] const scene::AddressMapFacts& facts();
 
  signals:
-  void picked(dcmt::gui::scene::LifetimeId lifetime);
+  void picked(dcmt::scene::LifetimeId lifetime);
 
  protected:
   void paintEvent(QPaintEvent* event) override;

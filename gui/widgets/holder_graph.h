@@ -5,8 +5,8 @@
 
 #include <vector>
 
-#include "gui/scene/holder_tree.h"
-#include "gui/scene/raster.h"
+#include "render/scene/holder_tree.h"
+#include "render/scene/raster.h"
 
 namespace dcmt::gui {
 

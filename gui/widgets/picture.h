@@ -7,9 +7,9 @@
 #include <QPalette>
 #include <QWidget>
 
-#include "gui/scene/colors.h"
-#include "gui/scene/frame.h"
-#include "gui/scene/raster.h"
+#include "render/scene/colors.h"
+#include "render/scene/frame.h"
+#include "render/scene/raster.h"
 
 namespace dcmt::gui {
 

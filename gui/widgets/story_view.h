@@ -5,8 +5,8 @@
 
 #include <optional>
 
-#include "gui/scene/raster.h"
-#include "gui/scene/story_chart.h"
+#include "render/scene/raster.h"
+#include "render/scene/story_chart.h"
 
 namespace dcmt::gui {
 

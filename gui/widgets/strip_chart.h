@@ -5,8 +5,8 @@
 
 #include <optional>
 
-#include "gui/scene/raster.h"
-#include "gui/scene/strips.h"
+#include "render/scene/raster.h"
+#include "render/scene/strips.h"
 
 namespace dcmt::gui {
 

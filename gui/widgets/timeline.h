@@ -8,12 +8,12 @@
 #include <memory>
 #include <optional>
 
-#include "gui/load/session.h"
-#include "gui/scene/frame.h"
-#include "gui/scene/overview.h"
-#include "gui/scene/raster.h"
-#include "gui/scene/view.h"
-#include "gui/scene/view_history.h"
+#include "render/load/session.h"
+#include "render/scene/frame.h"
+#include "render/scene/overview.h"
+#include "render/scene/raster.h"
+#include "render/scene/view.h"
+#include "render/scene/view_history.h"
 
 namespace dcmt::gui {
 
@@ -67,8 +67,8 @@ class Timeline : public QWidget {
   [[nodiscard]] QSize sizeHint() const override { return {900, 600}; }
 
  signals:
-  void picked(std::optional<dcmt::gui::scene::LifetimeId> lifetime);
-  void point_picked(dcmt::gui::scene::Unit unit);
+  void picked(std::optional<dcmt::scene::LifetimeId> lifetime);
+  void point_picked(dcmt::scene::Unit unit);
   void range_changed();
   void hovered(const QString& text);
   void view_changed();

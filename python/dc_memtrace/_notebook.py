@@ -16,6 +16,7 @@ from typing import Any
 
 from dc_memtrace._errors import MemtraceError
 from dc_memtrace._ledger import MemoryLedger, PhaseMemory
+from dc_memtrace._quantities import rounded_bytes
 
 _MOST_ROWS = 8
 _CELL = re.compile(r"<ipython-input-(\d+)-\w+>")
@@ -53,8 +54,8 @@ def memtrace(shell: Any, cell: str) -> None:
 def text_of(figures: PhaseMemory) -> str:
     """Three figures, then a line for each holder of the memory left, most bytes first."""
     lines = [
-        f"peak {_bytes(figures.peak)} above what was there · made {_bytes(figures.allocated)} · "
-        f"freed {_bytes(figures.freed)} · left {_bytes(figures.net)}"
+        f"peak {rounded_bytes(figures.peak)} above what was there · made {rounded_bytes(figures.allocated)} · "
+        f"freed {rounded_bytes(figures.freed)} · left {rounded_bytes(figures.net)}"
     ]
     held: dict[tuple[str, str], int] = {}
     for each in figures.survivors:
@@ -63,17 +64,8 @@ def text_of(figures: PhaseMemory) -> str:
         held[key] = held.get(key, 0) + each.bytes
     rows = sorted(held.items(), key=lambda row: -row[1])
     for (holder, site), size in rows[:_MOST_ROWS]:
-        lines.append(f"  {_bytes(size):>10}  {holder}   made at {site}")
+        lines.append(f"  {rounded_bytes(size):>10}  {holder}   made at {site}")
         lines += [f"{'':12}  {why}" for pattern, why in _OWN if pattern.search(holder)]
     if len(rows) > _MOST_ROWS:
-        lines.append(f"  {_bytes(sum(size for _, size in rows[_MOST_ROWS:])):>10}  of {len(rows) - _MOST_ROWS} more")
+        lines.append(f"  {rounded_bytes(sum(size for _, size in rows[_MOST_ROWS:])):>10}  of {len(rows) - _MOST_ROWS} more")
     return "\n".join(lines)
-
-
-def _bytes(number: float) -> str:
-    sign, number = ("-", -number) if number < 0 else ("", number)
-    for unit in ("B", "KiB", "MiB", "GiB"):
-        if number < 1023.95 or unit == "GiB":
-            return f"{sign}{number:.0f} B" if unit == "B" else f"{sign}{number:.1f} {unit}"
-        number /= 1024
-    raise AssertionError

@@ -27,6 +27,7 @@ import dc_memtrace
 from dc_memtrace import _baseline, _installation
 from dc_memtrace._errors import line_of
 from dc_memtrace._ledger import MemoryLedger
+from dc_memtrace._quantities import rounded_bytes
 from dc_memtrace._released import is_pytests, storages_of
 
 _MARKERS = {
@@ -120,10 +121,10 @@ def _check_peak(recording: dc_memtrace.record, limits: _Limits) -> None:
         if limit is None or reached <= limit:
             continue
         (shown,) = _json("show", "peak", "--device", name, recording.folder)
-        lines = [f"  {_bytes(each['bytes']):>12}  {each['name']}" for each in shown["peak"]["by_site"]]
+        lines = [f"  {rounded_bytes(each['bytes']):>12}  {each['name']}" for each in shown["peak"]["by_site"]]
         pytest.fail(
-            f"the test has {_bytes(reached)} alive at once on {name}, {_bytes(reached - limit)} more than {limits.source}"
-            f" ({_bytes(limit)}). Made by:\n" + _first(lines) + f"\nThe trace: {recording.trace}",
+            f"the test has {rounded_bytes(reached)} alive at once on {name}, {rounded_bytes(reached - limit)} more than {limits.source}"
+            f" ({rounded_bytes(limit)}). Made by:\n" + _first(lines) + f"\nThe trace: {recording.trace}",
             pytrace=False,
         )
 
@@ -135,7 +136,7 @@ def _check_growth(recording: dc_memtrace.record) -> None:
     for each in grows:
         growth = each["growth"]
         places = "; ".join(f"{site['text'].strip()} ({site['site']})" for site in growth["stored_by"])
-        lines.append(f"  {_bytes(growth['per_step_bytes'])} each time in {growth['holder']}" + (f", by {places}" if places else ""))
+        lines.append(f"  {rounded_bytes(growth['per_step_bytes'])} each time in {growth['holder']}" + (f", by {places}" if places else ""))
     if lines:
         pytest.fail("memory grows with each call of the test:\n" + _first(lines) + f"\nThe trace: {recording.trace}", pytrace=False)
 
@@ -155,7 +156,7 @@ def _without_residuals(item: pytest.Function, marks: dict[str, pytest.Mark | Non
         held = [path.path for path in each.holders if path.confirmed and not is_pytests(path.path)]
         held = [path for path in held if not any(re.fullmatch(pattern, path) for pattern in allowed)]
         if held:
-            lines.append(f"  {_bytes(each.bytes):>12}  {held[0]}")
+            lines.append(f"  {rounded_bytes(each.bytes):>12}  {held[0]}")
     if lines:
         pytest.fail("what the test made is still held when it has ended:\n" + _first(lines), pytrace=False)
     return result
@@ -216,13 +217,6 @@ def _parsed(size: str | int) -> int:
     if match is None or match[2] not in _UNITS:
         raise ValueError(f"{size!r} is no size")
     return int(float(match[1]) * _UNITS[match[2]])
-
-
-def _bytes(count: int) -> str:
-    for power, unit in ((3, "GiB"), (2, "MiB"), (1, "KiB")):
-        if count >= 1024**power:
-            return f"{count / 1024**power:.2f} {unit}"
-    return f"{count} B"
 
 
 def _first(lines: list[str]) -> str:

@@ -9,28 +9,28 @@
 
 #include "analyzer/model/views.h"
 #include "analyzer/storages/group_names.h"
-#include "gui/load/comparison.h"
-#include "gui/load/device_timeline.h"
-#include "gui/scene/frame.h"
-#include "gui/scene/raster.h"
+#include "render/load/comparison.h"
+#include "render/load/device_timeline.h"
+#include "render/scene/frame.h"
+#include "render/scene/raster.h"
 
 namespace dcmt::fuzz {
 namespace {
 
-using gui::load::DeviceTimeline;
-using gui::load::Session;
+using load::DeviceTimeline;
+using load::Session;
 
 constexpr int kFrames = 4;
 
 /// As the window's thread. @param stacks  whether the area may be stacked by something else meanwhile
 void draw(const Session& session, DeviceTimeline& timeline, bool stacks, Random& random) {
-  gui::scene::Painter painter;
-  gui::scene::Raster raster;
-  gui::scene::Appearance appearance;
+  scene::Painter painter;
+  scene::Raster raster;
+  scene::Appearance appearance;
   appearance.text_width = [](std::string_view text) { return static_cast<int>(text.size()) * 7; };
   appearance.width = 300;
   appearance.height = 200;
-  gui::scene::View view(timeline.recording(), gui::scene::Axis::kTime);
+  scene::View view(timeline.recording(), scene::Axis::kTime);
   const std::size_t storages = session.data->storages.size();
   for (int frame = 0; frame < kFrames; ++frame) {
     if (stacks) timeline.stack_by(analyzer::kGroupNames[random.below(std::size(analyzer::kGroupNames))].by);
@@ -50,7 +50,7 @@ void use_beside_window(const Session& session, const Session& before, Random& ra
   std::vector<std::pair<BlockId, std::uint64_t>> addresses;
   for (const analyzer::Block& block : session.data->blocks)
     addresses.emplace_back(block.id, random.bits() >> random.below(64));
-  const auto read = [&](const gui::load::ReceiveAddress& receive) -> Status {
+  const auto read = [&](const load::ReceiveAddress& receive) -> Status {
     for (const auto& [block, address] : addresses) receive(block, address);
     return {};
   };
@@ -60,7 +60,7 @@ void use_beside_window(const Session& session, const Session& before, Random& ra
         for (const analyzer::Finding& finding : session.analysis.findings)
           static_cast<void>(timeline->without({finding.number}));
       });
-      const std::jthread comparing([&] { static_cast<void>(gui::load::compare(before, session)); });
+      const std::jthread comparing([&] { static_cast<void>(load::compare(before, session)); });
       draw(session, *timeline, true, random);
     }
     const std::jthread arranging([&] { timeline->add_lanes(**timeline->by_address(read)); });

@@ -57,7 +57,7 @@ bool print_curve(const std::string& path, fuzz::Random& random, std::ostream& ou
   if (random.chance(50)) question.from = random.chance(50) ? "step:2" : std::to_string(1 + random.below(60));
   const auto curve = analyzer::curve_overview(traces->front().database, question);
   if (!curve.ok()) return !curve.error().message.empty() && curve.error().message.find('\n') == std::string::npos;
-  const auto view = model::curve_view(path, 0, *curve);
+  const model::CurveView view{path, 0, *curve};
   out << cli::curve_text(view, cli::Style{}) << cli::json_of(view);
   return true;
 }

@@ -1,5 +1,7 @@
 #include "trace/base/shell_words.h"
 
+#include <algorithm>
+
 namespace dcmt {
 
 std::string in_quotes(std::string_view text) {
@@ -9,7 +11,11 @@ std::string in_quotes(std::string_view text) {
 }
 
 std::string shell_word(std::string_view word) {
-  const bool plain = !word.empty() && word.find_first_of(" \t\n\"'\\$`&|;<>()*?[]#~!{}") == std::string_view::npos;
+  const auto has_meaning = [](char c) {
+    return static_cast<unsigned char>(c) <= ' ' ||
+           std::string_view("\"'\\$`&|;<>()*?[]#~!{}").find(c) != std::string_view::npos;
+  };
+  const bool plain = !word.empty() && std::ranges::none_of(word, has_meaning);
   return plain ? std::string(word) : in_quotes(word);
 }
 

@@ -20,13 +20,13 @@
 #include "collector/recorder/assemble/segment_book.h"
 #include "collector/recorder/assemble/step_ends.h"
 #include "collector/recorder/assemble/threads.h"
-#include "collector/recorder/console/human_text.h"
 #include "collector/recorder/decode/clock_fit.h"
 #include "collector/recorder/decode/dictionary.h"
 #include "collector/recorder/decode/record_view.h"
 #include "collector/recorder/keep/journal.h"
 #include "collector/recorder/keep/private_state.h"
 #include "collector/recorder/keep/saturating_sum.h"
+#include "trace/base/quantities.h"
 #include "trace/sql/limits.h"
 #include "trace/sql/meta_keys.h"
 
@@ -341,9 +341,9 @@ Status Assembler::Impl::begin_past(const std::vector<PastStorage>& past, const s
     next();
     DCMT_RETURN_IF_ERROR(lifetimes_.past_storage(each.storage, each.data, each.bytes));
   }
-  std::string text = fmt::format("the program was attached to: {} in {} blocks", human_bytes(bytes), blocks);
+  std::string text = fmt::format("the program was attached to: {} in {} blocks", rounded_bytes(bytes), blocks);
   if (!gpu_blocks.empty()) {
-    text += fmt::format(", and {} in {} blocks of GPUs,", human_bytes(bytes_of_gpus), gpu_blocks.size());
+    text += fmt::format(", and {} in {} blocks of GPUs,", rounded_bytes(bytes_of_gpus), gpu_blocks.size());
   }
   text += " were there before, whose origin is not known";
   if (from_history != 0) text += fmt::format("; only {} of these have a stack, from torch's own history", from_history);

@@ -10,10 +10,4 @@ std::string human_count(std::int64_t n) {
   return n < 1'000'000 ? fmt::format("{:.1f} k", value / 1e3) : fmt::format("{:.1f} M", value / 1e6);
 }
 
-std::string human_bytes(std::int64_t n) {
-  const double mib = static_cast<double>(n) / 1024 / 1024;
-  if (mib < 1) return fmt::format("{:.1f} KiB", mib * 1024);
-  return mib < 1024 ? fmt::format("{:.1f} MiB", mib) : fmt::format("{:.2f} GiB", mib / 1024);
-}
-
 }  // namespace dcmt::recorder

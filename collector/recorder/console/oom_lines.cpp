@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
-#include "collector/recorder/console/human_text.h"
 #include "trace/base/printable.h"
+#include "trace/base/quantities.h"
 #include "trace/base/shell_words.h"
 
 namespace dcmt::recorder {
@@ -16,7 +16,7 @@ constexpr std::size_t kMostGroups = 3;
 
 std::string head(const OomFacts& facts, const std::string& who) {
   std::string text =
-      fmt::format("out of memory on {}{}: {} asked for", facts.device, who, human_bytes(facts.figures.requested));
+      fmt::format("out of memory on {}{}: {} asked for", facts.device, who, rounded_bytes(facts.figures.requested));
   if (!facts.operator_name.empty()) text += " by " + facts.operator_name;
   if (!facts.site.empty()) text += " at " + facts.site;
   return text;
@@ -25,12 +25,13 @@ std::string head(const OomFacts& facts, const std::string& who) {
 std::string figures(const OomFacts& facts) {
   const OomFigures& figures = facts.figures;
   std::vector<std::string> parts;
-  if (figures.allocated) parts.push_back("allocated " + human_bytes(*figures.allocated));
-  if (figures.reserved) parts.push_back("reserved " + human_bytes(*figures.reserved));
+  if (figures.allocated) parts.push_back("allocated " + rounded_bytes(*figures.allocated));
+  if (figures.reserved) parts.push_back("reserved " + rounded_bytes(*figures.reserved));
   if (figures.free && facts.total) {
-    parts.push_back(fmt::format("free {} of the device's {}", human_bytes(*figures.free), human_bytes(*facts.total)));
+    parts.push_back(
+        fmt::format("free {} of the device's {}", rounded_bytes(*figures.free), rounded_bytes(*facts.total)));
   }
-  if (parts.empty()) return fmt::format("allocated {} by torch's tensors", human_bytes(facts.alive));
+  if (parts.empty()) return fmt::format("allocated {} by torch's tensors", rounded_bytes(facts.alive));
   std::string text = fmt::format("{} (by torch and CUDA)", fmt::join(parts, ", "));
   return figures.is_limited() ? text + "; a limit of the process keeps it from the rest" : text;
 }
@@ -39,28 +40,28 @@ std::string fragmentation(const OomFigures& figures) {
   return fmt::format(
       "fragmented: {} of the reserved bytes are free but scattered; PYTORCH_CUDA_ALLOC_CONF="
       "expandable_segments:True may help",
-      human_bytes(figures.unused()));
+      rounded_bytes(figures.unused()));
 }
 
 std::string group_line(const OomGroup& group) {
-  if (group.blocks == 0) return fmt::format("{:>10} in blocks {}", human_bytes(group.bytes), group.site);
-  return fmt::format("{:>10} in {} block{} from {}", human_bytes(group.bytes), group.blocks,
+  if (group.blocks == 0) return fmt::format("{:>10} in blocks {}", rounded_bytes(group.bytes), group.site);
+  return fmt::format("{:>10} in {} block{} from {}", rounded_bytes(group.bytes), group.blocks,
                      group.blocks == 1 ? "" : "s", group.site);
 }
 
 std::string held_line(const OomFacts& facts) {
-  std::string text = fmt::format("{} of it is released and still held, by {} storage{}", human_bytes(facts.held),
+  std::string text = fmt::format("{} of it is released and still held, by {} storage{}", rounded_bytes(facts.held),
                                  facts.held_storages, facts.held_storages == 1 ? "" : "s");
   const std::int64_t missing = facts.figures.missing();
   if (facts.held >= missing) return text + ": with it gone, the request fits";
-  return text + fmt::format("; {} more would have to go for the request to fit", human_bytes(missing - facts.held));
+  return text + fmt::format("; {} more would have to go for the request to fit", rounded_bytes(missing - facts.held));
 }
 
 std::string holder_line(const OomHolder& holder) {
   if (holder.function.empty())
-    return fmt::format("{:>10} by holders that no census has named", human_bytes(holder.bytes));
+    return fmt::format("{:>10} by holders that no census has named", rounded_bytes(holder.bytes));
   std::string text =
-      fmt::format("{:>10} by {}: {}", human_bytes(holder.bytes), holder.function, fmt::join(holder.names, ", "));
+      fmt::format("{:>10} by {}: {}", rounded_bytes(holder.bytes), holder.function, fmt::join(holder.names, ", "));
   if (!holder.place.empty()) text += "   " + holder.place;
   if (!holder.assignment.empty()) text += "   " + holder.assignment;
   return text;

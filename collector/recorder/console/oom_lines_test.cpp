@@ -46,11 +46,11 @@ TEST(OomLines, WhatIsHeldAndItsFix) {
   EXPECT_EQ(oom_lines(facts, ", rank 3", "out"),
             "dc-memtrace: out of memory on cuda:0, rank 3: 512.0 MiB asked for by aten::addmm at app/model.py:41 "
             "forward\n"
-            "  allocated 70.00 GiB, reserved 70.10 GiB, free 12.0 MiB of the device's 80.00 GiB (by torch and CUDA)\n"
-            "   40.00 GiB in 12 blocks from app/model.py:41 forward\n"
-            "   30.00 GiB in 1 block from app/train.py:7 main\n"
-            "  4.00 GiB of it is released and still held, by 12 storages: with it gone, the request fits\n"
-            "    4.00 GiB by Runner.call: buf3, buf5   xq/cxq7.py:96   buf5 = buf4\n"
+            "  allocated 70.0 GiB, reserved 70.1 GiB, free 12.0 MiB of the device's 80.0 GiB (by torch and CUDA)\n"
+            "    40.0 GiB in 12 blocks from app/model.py:41 forward\n"
+            "    30.0 GiB in 1 block from app/train.py:7 main\n"
+            "  4.0 GiB of it is released and still held, by 12 storages: with it gone, the request fits\n"
+            "     4.0 GiB by Runner.call: buf3, buf5   xq/cxq7.py:96   buf5 = buf4\n"
             "  fix  resize the storage to 0 at the final release\n"
             "  next dc-memtrace show live out --at oom\n");
 }
@@ -65,7 +65,7 @@ TEST(OomLines, NeverMoreThanTen) {
   for (int i = 0; i < 20; ++i) facts.holders.push_back(compiled_wrapper());
   const std::string text = oom_lines(facts, "", "out");
   EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 10);
-  EXPECT_NE(text.find("fragmented: 5.00 GiB of the reserved bytes are free but scattered"), std::string::npos) << text;
+  EXPECT_NE(text.find("fragmented: 5.0 GiB of the reserved bytes are free but scattered"), std::string::npos) << text;
   EXPECT_NE(text.find("fix "), std::string::npos);
   EXPECT_TRUE(text.ends_with("  next dc-memtrace show live out --at oom#2\n")) << text;
 }

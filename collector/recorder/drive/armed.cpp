@@ -6,9 +6,9 @@
 #include <map>
 #include <thread>
 
-#include "collector/recorder/console/human_text.h"
 #include "collector/recorder/target/kernel_memory.h"
 #include "collector/recorder/target/process_table.h"
+#include "trace/base/quantities.h"
 
 namespace dcmt::recorder {
 namespace {
@@ -40,7 +40,7 @@ std::string not_near(const Armed& armed, const Watched& watched, bool any_lives,
                      text_of(armed.condition),
                      counts_gpu_only && !has_gpu
                          ? "no GPU was used, and only torch's CUDA allocator reserves: wait for allocated or rss"
-                         : "its highest rss was " + human_bytes(watched.highest_resident));
+                         : "its highest rss was " + rounded_bytes(watched.highest_resident));
 }
 
 }  // namespace
@@ -85,7 +85,7 @@ std::string note_of(const Armed& armed, const Watched& watched, std::int64_t ste
   std::string text = fmt::format("{} was met in step {}", text_of(armed.condition), steps);
   if (watched.samples > 0) {
     text += fmt::format("; for {:.1f} s before the recording the process was only watched, its rss was {} at most",
-                        seconds, human_bytes(watched.highest_resident));
+                        seconds, rounded_bytes(watched.highest_resident));
   }
   if (steps == 0) text += "; it came too fast for a step before it to be recorded";
   return text;

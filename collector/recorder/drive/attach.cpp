@@ -21,6 +21,7 @@
 #include "collector/recorder/target/launch.h"
 #include "collector/recorder/target/standby_connection.h"
 #include "collector/recorder/target/target_process.h"
+#include "trace/base/quantities.h"
 #include "trace/sql/trace_file.h"
 
 namespace dcmt::recorder {
@@ -59,7 +60,7 @@ Expected<std::vector<Attachment>> prepare(const AttachOptions& options, SignalQu
 Expected<Watched> wait_armed(const AttachOptions& options, SignalQueue& signals, StatusLine& line) {
   auto watched = wait_until_near(*options.when, options.pids, [&](const Watched& now) {
     line.update([&] {
-      return "waits for " + text_of(options.when->condition) + " · rss " + human_bytes(now.highest_resident) +
+      return "waits for " + text_of(options.when->condition) + " · rss " + rounded_bytes(now.highest_resident) +
              " at most";
     });
     return !signals.asked_to_end();

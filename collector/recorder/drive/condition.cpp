@@ -10,8 +10,8 @@
 #include <string_view>
 #include <utility>
 
-#include "collector/recorder/console/human_text.h"
 #include "trace/base/printable.h"
+#include "trace/base/quantities.h"
 
 namespace dcmt::recorder {
 namespace {
@@ -80,7 +80,7 @@ std::string name_of(Counted what) {
 
 std::string text_of(const Condition& condition) {
   return fmt::format("{} {} {}", name_of(condition.what), condition.or_equal ? ">=" : ">",
-                     human_bytes(condition.bytes));
+                     rounded_bytes(condition.bytes));
 }
 
 }  // namespace dcmt::recorder

@@ -12,7 +12,7 @@ TEST(Condition, SaysWhatIsCountedAndHowMuch) {
   EXPECT_EQ(gpu->bytes, std::int64_t{70} << 30);
   EXPECT_FALSE(gpu->is_met_by(std::int64_t{70} << 30));
   EXPECT_TRUE(gpu->is_met_by((std::int64_t{70} << 30) + 1));
-  EXPECT_EQ(text_of(*gpu), "allocated > 70.00 GiB");
+  EXPECT_EQ(text_of(*gpu), "allocated > 70.0 GiB");
 
   const auto host = parse_condition("  rss>=1.5 tb ");
   ASSERT_TRUE(host.ok());

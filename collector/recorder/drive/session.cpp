@@ -12,6 +12,7 @@
 #include "collector/recorder/console/oom_lines.h"
 #include "collector/recorder/folder/folder_lock.h"
 #include "collector/recorder/folder/trace_names.h"
+#include "trace/base/quantities.h"
 #include "trace/base/shell_words.h"
 #include "trace/sql/trace_file.h"
 
@@ -175,7 +176,7 @@ std::string Session::status_line() const {
   if (ranks.size() == 1) who = fmt::format("rank {} · ", *ranks.begin());
   if (ranks.size() > 1) who = fmt::format("rank {}–{} · ", *ranks.begin(), *ranks.rbegin());
   return fmt::format("{}step {} · {} records · {} on disk · {} lost · peak {}", who, steps(), human_count(sum.records),
-                     human_bytes(bytes), sum.lost, human_bytes(sum.peak_bytes));
+                     rounded_bytes(bytes), sum.lost, rounded_bytes(sum.peak_bytes));
 }
 
 void Session::note_moved(std::vector<MovedTrace> moved) {

@@ -9,30 +9,12 @@
 #include "collector/recorder/process/version.h"
 #include "collector/recorder/target/current_rank.h"
 #include "collector/recorder/target/process_table.h"
+#include "trace/base/shell_words.h"
 #include "trace/sql/meta_keys.h"
 #include "trace/sql/trace_file.h"
 
 namespace dcmt::recorder {
 namespace {
-
-/// Quotes the words for a shell.
-std::string shell_quote(const std::vector<std::string>& words) {
-  std::string line;
-  for (const std::string& word : words) {
-    if (!line.empty()) line += ' ';
-    const bool plain = !word.empty() && word.find_first_not_of(
-                                            "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-                                            "0123456789_-./=:,@%+") == std::string::npos;
-    if (plain) {
-      line += word;
-      continue;
-    }
-    line += '\'';
-    for (const char c : word) line += c == '\'' ? std::string("'\\''") : std::string(1, c);
-    line += '\'';
-  }
-  return line;
-}
 
 std::int64_t cpu_nanoseconds() {
   rusage usage{};
@@ -87,7 +69,7 @@ Status ProcessRecorder::write_start_meta(const RunFacts& run) {
   TraceWriter& writer = drain_->writer();
   DCMT_RETURN_IF_ERROR(writer.set_meta(meta::kState, "recording"));
   DCMT_RETURN_IF_ERROR(writer.set_meta(meta::kToolVersion, kToolVersion));
-  DCMT_RETURN_IF_ERROR(writer.set_meta(meta::kCommand, shell_quote(run.command)));
+  DCMT_RETURN_IF_ERROR(writer.set_meta(meta::kCommand, shell_words(run.command)));
   if (!run.origins.empty()) DCMT_RETURN_IF_ERROR(writer.set_meta(meta::kOrigins, run.origins));
   DCMT_RETURN_IF_ERROR(writer.set_meta(meta::kPid, std::int64_t{facts.pid}));
   lacks_rank_ = run.rank < 0 && facts.rank < 0;

@@ -1,20 +1,11 @@
 #include "collector/recorder/process/small_block_sizes.h"
 
-#include <sys/uio.h>
-
-#include <span>
 #include <vector>
+
+#include "trace/base/process_read.h"
 
 namespace dcmt::recorder {
 namespace {
-
-template <class T>
-bool read_from(pid_t pid, std::uint64_t address, std::span<T> into) {
-  const iovec here{into.data(), into.size_bytes()};
-  // An address in the other process, which must not be dereferenced here.
-  const iovec there{reinterpret_cast<void*>(address), into.size_bytes()};  // NOLINT(performance-no-int-to-ptr)
-  return process_vm_readv(pid, &here, 1, &there, 1, 0) == static_cast<ssize_t>(into.size_bytes());
-}
 
 void count(std::int64_t bytes, BytesBySize& live) {
   if (bytes > 0 && bytes < kFollowedBytes) live[size_class_of(bytes)] += bytes;
@@ -22,7 +13,7 @@ void count(std::int64_t bytes, BytesBySize& live) {
 
 bool count_cpu_blocks(pid_t pid, std::uint64_t address, BytesBySize& live) {
   std::vector<std::uint64_t> words(spool::kCpuBlocks);
-  if (!read_from(pid, address, std::span(words))) return false;
+  if (!read_process(pid, address, words.data(), words.size() * sizeof(words[0]))) return false;
   constexpr std::uint64_t kBytes = (std::uint64_t{1} << spool::kCpuBytesBits) - 1;
   for (const std::uint64_t word : words) count(static_cast<std::int64_t>(word & kBytes), live);
   return true;
@@ -35,10 +26,10 @@ bool count_gpu_blocks(pid_t pid, std::uint64_t address, BytesBySize& live) {
   };
   static_assert(sizeof(Region) == sizeof(spool::GpuRegion));
   std::vector<Region> regions(spool::kGpuRegions);
-  if (!read_from(pid, address, std::span(regions))) return false;
+  if (!read_process(pid, address, regions.data(), regions.size() * sizeof(regions[0]))) return false;
   std::vector<std::uint8_t> sizes(spool::kGpuUnits);
   for (const Region& region : regions) {
-    if (region.sizes == 0 || !read_from(pid, region.sizes, std::span(sizes))) continue;
+    if (region.sizes == 0 || !read_process(pid, region.sizes, sizes.data(), sizes.size())) continue;
     // A block of one unit usually is a number.
     for (const std::uint8_t units : sizes) {
       if (units > 1) count(units * static_cast<std::int64_t>(spool::kGpuUnitBytes), live);

@@ -1,7 +1,6 @@
 #include "collector/recorder/target/resident_memory.h"
 
 #include <fmt/format.h>
-#include <sys/uio.h>
 
 #include <algorithm>
 #include <charconv>
@@ -9,6 +8,7 @@
 #include <vector>
 
 #include "trace/base/lines.h"
+#include "trace/base/process_read.h"
 #include "trace/base/read_file.h"
 
 namespace dcmt::recorder {
@@ -279,9 +279,7 @@ class HeadersOfProcess final : public PieceHeaders {
  public:
   explicit HeadersOfProcess(pid_t pid) : pid_(pid) {}
   bool read(std::uint64_t address, std::span<std::uint64_t> words) override {
-    const iovec own{words.data(), words.size_bytes()};
-    const iovec theirs{reinterpret_cast<void*>(address), words.size_bytes()};
-    return process_vm_readv(pid_, &own, 1, &theirs, 1, 0) == static_cast<ssize_t>(words.size_bytes());
+    return read_process(pid_, address, words.data(), words.size_bytes());
   }
 
  private:

@@ -1,0 +1,53 @@
+#include "analyzer/rules/remarks.h"
+
+#include "trace/base/quantities.h"
+
+namespace dcmt::analyzer {
+namespace {
+
+std::string releases_of(const Remark& remark) {
+  return counted(remark.count, "release") + " of " + counted(remark.parameters, "parameter");
+}
+
+std::string when_kept(std::int64_t steps, const std::string& round) {
+  if (steps == 0) return " at the last reading of the memory, made after the first " + round;
+  return " at the peak, made " +
+         (steps == 1 ? "in the " + round + " before" : "up to " + counted(steps, round) + " before");
+}
+
+}  // namespace
+
+std::string Remark::text() const {
+  const std::string sum = rounded_bytes(bytes.value);
+  switch (kind) {
+    case RemarkKind::kPool:
+      return "a pool of " + counted(count, "buffer") + " keeps " + sum + " by design: after " +
+             counted(releases, "release") + " the buffer went to another gather, or waits for one";
+    case RemarkKind::kStaysGathered:
+      return counted(parameters, "parameter") + " (" + sum +
+             ") stayed gathered after a forward without a backward of its own, as in an evaluation or after an "
+             "exception: released in a backward only";
+    case RemarkKind::kUsesLeft:
+      return releases_of(*this) + " ended a cycle with uses left: the declared count is too high";
+    case RemarkKind::kUntracked:
+      return releases_of(*this) + " untracked: there was no room to follow the storages, so they are not judged";
+    case RemarkKind::kFirstMissed:
+      return releases_of(*this) + " not judged: the gather was not observed";
+    case RemarkKind::kUnknown:
+      return releases_of(*this) + " unknown: a death or a gather may be among the records that were lost";
+    case RemarkKind::kKept:
+      return holder.value_or("") + " held " + sum + when_kept(steps, by_calls ? "call" : "step") + " (" +
+             counted(count, "storage") + (count == 1 ? ", from " : ", most from ") + place +
+             "); whether anything reads it again is not known";
+    case RemarkKind::kGrows:
+      return "memory grows by " + rounded_bytes(per_step.value) + " a step: " + counted(count, "storage") + ", " + sum +
+             ", most made at " + place +
+             (seen == 0
+                  ? "; the memory was not read while they were there, so who holds them is not known"
+                  : "; no variable, list or graph was found that holds them. They may be garbage in cycles, which "
+                    "Python's collector frees now and then: not judged");
+  }
+  return {};
+}
+
+}  // namespace dcmt::analyzer

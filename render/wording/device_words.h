@@ -1,0 +1,13 @@
+// Findings about a device's allocator in words: memory that ran out, blocks that wait for streams, memory that each
+// stream's pool keeps.
+#pragma once
+
+#include "render/wording/finding_words.h"
+
+namespace dcmt::wording {
+
+[[nodiscard]] FindingWords out_of_memory_words(const model::ReportedFinding& finding, const Form& form);
+[[nodiscard]] FindingWords waits_words(const model::ReportedFinding& finding, const Form& form);
+[[nodiscard]] FindingWords pools_words(const model::ReportedFinding& finding, const Form& form);
+
+}  // namespace dcmt::wording

@@ -1,0 +1,135 @@
+#include "render/wording/growth_words.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string_view>
+
+#include "render/wording/holder_words.h"
+#include "render/wording/memory_class.h"
+
+namespace dcmt::wording {
+namespace {
+
+using model::Growth;
+using model::ReportedFinding;
+
+constexpr std::size_t kMostNamed = 3;
+
+/// "probe.seen": the name that people use, without the function that has it.
+std::string short_name(std::string_view holder) {
+  const std::size_t root = holder.find(": ");
+  return std::string(root == std::string_view::npos ? holder : holder.substr(root + 2));
+}
+
+std::string kept_sentence(const model::Report& report, const Form& form) {
+  std::int64_t bytes = 0;
+  for (const ReportedFinding& finding : report.findings) {
+    if (finding.growth && finding.growth->steps == 0) bytes += finding.bytes.value;
+  }
+  return bytes == 0 ? std::string()
+                    : fmt::format("{} kept by the traceback of an exception. ", form.bytes(Bytes(bytes)));
+}
+
+std::string outside_sentence(const model::Report& report, const Form& form) {
+  std::string text;
+  for (const ReportedFinding& finding : report.findings) {
+    if (!finding.outside) continue;
+    text +=
+        fmt::format("Memory that is not torch's grows by {} a step: {}{}. ", form.bytes(finding.outside->per_step),
+                    memory_class_text(finding.outside->kind),
+                    finding.outside->holder ? fmt::format(", held by {}", short_name(*finding.outside->holder)) : "");
+  }
+  return text;
+}
+
+std::string_view round_of(const Growth& growth) { return growth.by_calls ? "call" : "step"; }
+
+/// Storages made after the last reading are taken to be held like others of the same place.
+std::string holder_confidence(const Growth& growth) {
+  if (growth.seen == growth.storages) return "certain";
+  return fmt::format("certain for {} of {} storages", grouped(growth.seen), grouped(growth.storages));
+}
+
+/// Found by text: a single statement is probably the right one; of several, nothing shows which one it was.
+void add_stored_by(const Growth& growth, const Form& form, LabelledLines& facts) {
+  const std::size_t count = growth.stored_by.size();
+  if (count > form.most) return;
+  for (std::size_t i = 0; i < count; ++i) {
+    const char* label = i != 0 ? "" : count == 1 ? "added at" : "one of";
+    facts.push_back({label, growth.stored_by[i].site + "   " + growth.stored_by[i].text});
+  }
+}
+
+}  // namespace
+
+std::string growth_sentence(const model::Report& report, const Form& form) {
+  std::vector<std::string> holders;
+  std::string_view round;
+  for (const ReportedFinding& finding : report.findings) {
+    if (!finding.growth || finding.growth->steps == 0) continue;
+    holders.push_back(short_name(finding.growth->holder));
+    round = round_of(*finding.growth);
+  }
+  std::string kept = kept_sentence(report, form);
+  kept += outside_sentence(report, form);
+  if (holders.empty()) return kept;
+  if (holders.size() > kMostNamed) {
+    const auto more = static_cast<std::int64_t>(holders.size() - kMostNamed);
+    holders.resize(kMostNamed);
+    holders.push_back(fmt::format("{} more", more));
+  }
+  return fmt::format("Memory grows by {} a {}, held by {}. ", form.bytes(report.summary.growth_per_step), round,
+                     joined(holders, ", ")) +
+         kept;
+}
+
+FindingWords growth_words(const ReportedFinding& finding, const Form& form) {
+  const Growth& growth = *finding.growth;
+  const std::string how =
+      growth.steps > 0
+          ? fmt::format(" in {}, {} more each", counted(growth.steps, round_of(growth)), form.bytes(growth.per_step))
+          : std::string();
+  FindingWords words{finding_title(finding),
+                     fmt::format("  {}   {}{}   holder: {}", short_name(growth.holder), form.bytes(finding.bytes), how,
+                                 holder_confidence(growth)),
+                     {}};
+  words.facts.push_back({"held by", held_text(growth.holder, growth.place, growth.type)});
+  add_stored_by(growth, form, words.facts);
+  for (std::size_t i = 0; i < std::min(form.most, growth.sites.size()); ++i) {
+    const model::GrowthSite& site = growth.sites[i];
+    const std::string sum = fmt::format("   {}, {}", counted(site.storages, "storage"), form.bytes(site.bytes));
+    words.facts.push_back({i == 0 ? "made at" : "", site.called_from.value_or(site.site) + sum});
+    if (site.called_from) words.facts.push_back({"", "  in " + site.site});
+  }
+  if (growth.sites.size() > form.most) {
+    words.facts.push_back({"", counted(static_cast<std::int64_t>(growth.sites.size() - form.most), "more place")});
+  }
+  words.facts.push_back({"alone", fmt::format("{} are freed if only this is emptied", form.bytes(growth.alone))});
+  words.facts.push_back({"because", finding.why});
+  words.facts.push_back({"fix", finding.fix});
+  return words;
+}
+
+FindingWords outside_growth_words(const ReportedFinding& finding, const Form& form) {
+  const analyzer::OutsideGrowth& growth = *finding.outside;
+  const std::string name = growth.holder ? short_name(*growth.holder) : std::string(memory_class_text(growth.kind));
+  FindingWords words{finding_title(finding),
+                     fmt::format("  {}   {} more each step, not torch's", name, form.bytes(growth.per_step)),
+                     {}};
+  if (growth.holder) {
+    words.facts.push_back({"held by", held_text(*growth.holder, growth.place, growth.type)});
+    words.facts.push_back(
+        {"of it", fmt::format("{}, {}", counted(growth.arrays.value_or(0), "array of numpy", "arrays of numpy"),
+                              form.bytes(growth.after))});
+  } else {
+    if (growth.file) words.facts.push_back({"file", std::string(*growth.file)});
+    words.facts.push_back({"grew", fmt::format("from {} to {} in {}", form.bytes(growth.before),
+                                               form.bytes(growth.after), counted(growth.steps, "step"))});
+  }
+  words.facts.push_back({"because", finding.why});
+  words.facts.push_back({"fix", finding.fix});
+  return words;
+}
+
+}  // namespace dcmt::wording
