@@ -1,12 +1,11 @@
 // dc-memtrace attach and detach: records a running process.
 #include <fmt/format.h>
 #include <unistd.h>
-#include <CLI/CLI.hpp>
 
 #include <chrono>
 #include <cstdio>
-#include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -14,6 +13,7 @@
 #include "cli/commands.h"
 #include "cli/default_folder.h"
 #include "cli/installation.h"
+#include "cli/parser.h"
 #include "cli/recording_options.h"
 #include "collector/recorder/drive/attach.h"
 #include "collector/recorder/target/choose_targets.h"
@@ -68,14 +68,14 @@ int run_attach(recorder::AttachOptions& options, const recorder::TargetChoice& c
   return kExitOk;
 }
 
-void add_when_options(CLI::App& attach, const std::shared_ptr<recorder::AttachOptions>& options) {
-  CLI::Option* when =
+void add_when_options(Parser attach, const std::shared_ptr<recorder::AttachOptions>& options) {
+  const Option when =
       attach
           .add_option_function<std::string>(
               "--when",
               [options](const std::string& text) {
                 const Expected<recorder::Condition> condition = recorder::parse_condition(text);
-                if (!condition.ok()) throw CLI::ValidationError("--when", condition.error().message);
+                if (!condition.ok()) throw UsageError{"--when: " + condition.error().message};
                 if (!options->when) options->when.emplace();
                 options->when->condition = *condition;
               },
@@ -83,7 +83,7 @@ void add_when_options(CLI::App& attach, const std::shared_ptr<recorder::AttachOp
               "end. allocated: torch's blocks, of the device that has most. reserved: by torch's CUDA allocator. rss: "
               "of "
               "the process")
-          ->type_name("CONDITION");
+          .type_name("CONDITION");
   attach
       .add_option_function<std::int64_t>(
           "--before",
@@ -92,10 +92,10 @@ void add_when_options(CLI::App& attach, const std::shared_ptr<recorder::AttachOp
             options->when->before = steps;
           },
           "With --when: steps to keep from before the condition is met")
-      ->needs(when)
-      ->check(CLI::Range(0, 1000))
-      ->type_name("N")
-      ->default_str("3");
+      .needs(when)
+      .range(0, 1000)
+      .type_name("N")
+      .default_str("3");
   attach
       .add_option_function<int>(
           "--near",
@@ -104,70 +104,65 @@ void add_when_options(CLI::App& attach, const std::shared_ptr<recorder::AttachOp
             options->when->near = percent / 100.0;
           },
           "With --when: nothing is hooked while memory is below this share of the size; 0: recorded at once")
-      ->needs(when)
-      ->check(CLI::Range(0, 100))
-      ->type_name("PERCENT")
-      ->default_str("90");
+      .needs(when)
+      .range(0, 100)
+      .type_name("PERCENT")
+      .default_str("90");
 }
 
 }  // namespace
 
-void add_attach_command(CLI::App& app, int& exit_code) {
-  CLI::App* attach = app.add_subcommand("attach", "Record a running process for a while");
+void add_attach_command(Parser app, int& exit_code) {
+  Parser attach = app.add_subcommand("attach", "Record a running process for a while");
   auto options = std::make_shared<recorder::AttachOptions>();
   auto choice = std::make_shared<recorder::TargetChoice>();
-  CLI::Option* pid =
-      attach->add_option("pid", choice->pid, "The process")->check(CLI::PositiveNumber)->type_name("PID");
+  const Option pid = attach.add_option("pid", choice->pid, "The process").positive().type_name("PID");
   attach
-      ->add_option("--name", choice->name,
-                   "The process that runs this program, script or module with torch, such as 'train*'")
-      ->excludes(pid)
-      ->type_name("GLOB");
-  attach->add_flag("--all-ranks", choice->all_ranks,
-                   "All ranks on this machine that torchrun, mpirun or srun started together with it");
-  add_recording_options(*attach, options);
+      .add_option("--name", choice->name,
+                  "The process that runs this program, script or module with torch, such as 'train*'")
+      .excludes(pid)
+      .type_name("GLOB");
+  attach.add_flag("--all-ranks", choice->all_ranks,
+                  "All ranks on this machine that torchrun, mpirun or srun started together with it");
+  add_recording_options(attach, options);
   attach
-      ->add_option_function<std::string>(
+      .add_option_function<std::string>(
           "--duration",
           [options](const std::string& text) {
-            std::string value = text;
-            const std::map<std::string, double> units{{"ms", 1e-3}, {"s", 1}, {"m", 60}, {"h", 3600}};
-            if (std::string why = CLI::AsNumberWithUnit(units, CLI::AsNumberWithUnit::UNIT_REQUIRED)(value);
-                !why.empty()) {
-              throw CLI::ValidationError("--duration", "'" + text + "' is no time like 60s, 5m or 1h");
-            }
-            options->duration = std::chrono::milliseconds(static_cast<std::int64_t>(std::stod(value) * 1e3));
+            const std::optional<double> seconds =
+                number_with_unit(text, {{"ms", 1e-3}, {"s", 1}, {"m", 60}, {"h", 3600}});
+            if (!seconds) throw UsageError{"--duration: '" + text + "' is no time like 60s, 5m or 1h"};
+            options->duration = std::chrono::milliseconds(static_cast<std::int64_t>(*seconds * 1e3));
           },
           "Record for this time, such as 60s, 5m or 1h; with --when, after the condition is met")
-      ->type_name("TIME");
+      .type_name("TIME");
   attach
-      ->add_option("--steps", options->steps,
-                   "Record this many whole training steps; with --when, after the condition is met (default 3)")
-      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 40))
-      ->type_name("N");
-  attach->add_flag("--kernels", options->kernels,
-                   "See kernels and copies that touch released storages, through CUPTI, which stays initialized in the "
-                   "process");
-  attach->add_flag("--wait", options->waits,
-                   "Wait for a process that has not imported torch yet; at most as long as --duration");
-  add_when_options(*attach, options);
-  attach->footer(kAttachFooter);
-  attach->add_flag("--only-standby", choice->only_standby,
-                   "Do not put the agent into a process that is not in standby");
-  attach->callback([options, choice, &exit_code] {
+      .add_option("--steps", options->steps,
+                  "Record this many whole training steps; with --when, after the condition is met (default 3)")
+      .range(std::int64_t{1}, std::int64_t{1} << 40)
+      .type_name("N");
+  attach.add_flag("--kernels", options->kernels,
+                  "See kernels and copies that touch released storages, through CUPTI, which stays initialized in the "
+                  "process");
+  attach.add_flag("--wait", options->waits,
+                  "Wait for a process that has not imported torch yet; at most as long as --duration");
+  add_when_options(attach, options);
+  attach.footer(kAttachFooter);
+  attach.add_flag("--only-standby", choice->only_standby, "Do not put the agent into a process that is not in standby");
+  attach.callback([options, choice, &exit_code] {
     if (choice->pid == 0 && choice->name.empty() && !choice->all_ranks) {
-      throw CLI::RequiredError("a process, --name GLOB or --all-ranks,");
+      throw UsageError{"a process, --name GLOB or --all-ranks, is required"};
     }
     exit_code = run_attach(*options, *choice);
   });
 }
 
-void add_detach_command(CLI::App& app, int& exit_code) {
-  CLI::App* detach = app.add_subcommand("detach", "End the recording of a process that was attached to");
+void add_detach_command(Parser app, int& exit_code) {
+  Parser detach = app.add_subcommand("detach", "End the recording of a process that was attached to");
   auto pid = std::make_shared<pid_t>(0);
-  detach->add_option("pid", *pid, "The process")->required()->check(CLI::PositiveNumber)->type_name("PID");
-  detach->footer(kDetachFooter);
-  detach->callback([pid, &exit_code] {
+  detach.add_option("pid", *pid, "The process").required().positive().type_name("PID");
+  detach.footer(kDetachFooter);
+  detach.callback([pid, &exit_code] {
     const Status done = recorder::detach(*pid);
     exit_code = done.ok() ? kExitOk : print_error(done.error());
   });

@@ -1,6 +1,5 @@
 // dc-memtrace check: a run against the baseline of its workload, a gate for CI.
 #include <fmt/format.h>
-#include <CLI/CLI.hpp>
 
 #include <algorithm>
 #include <chrono>
@@ -22,6 +21,7 @@
 #include "cli/gate.h"
 #include "cli/json_writer.h"
 #include "cli/new_file.h"
+#include "cli/parser.h"
 
 namespace dcmt::cli {
 namespace {
@@ -118,81 +118,80 @@ int check(const Options& options) {
 
 }  // namespace
 
-void add_check_command(CLI::App& app, int& exit_code) {
-  CLI::App* command = app.add_subcommand("check", "Compare a run with the baseline of its workload, as a gate in CI");
+void add_check_command(Parser app, int& exit_code) {
+  Parser command = app.add_subcommand("check", "Compare a run with the baseline of its workload, as a gate in CI");
   auto options = std::make_shared<Options>();
   options->gate.today = date_of_today();
   options->gate.on_main = is_main_branch();
   options->github = variable("GITHUB_ACTIONS") == "true";
   options->summary = variable("GITHUB_STEP_SUMMARY");
   options->version = app.version().substr(app.version().rfind(' ') + 1);
-  command->add_option("PATH", options->gate.paths, "Traces (*.dcmt) of one run, or folders of them");
-  command->add_option("--baseline", options->baseline, "The baseline's file, or a folder of them")
-      ->type_name("FILE")
-      ->required();
-  CLI::Option* update =
-      command->add_flag("--update", options->gate.update, "Write the baseline from what is recorded now");
+  command.add_option("PATH", options->gate.paths, "Traces (*.dcmt) of one run, or folders of them");
+  command.add_option("--baseline", options->baseline, "The baseline's file, or a folder of them")
+      .type_name("FILE")
+      .required();
+  const Option update =
+      command.add_flag("--update", options->gate.update, "Write the baseline from what is recorded now");
   command
-      ->add_flag("--new-anchors", options->gate.new_anchors,
-                 "With --update: count what all updates come to from today on")
-      ->needs(update);
+      .add_flag("--new-anchors", options->gate.new_anchors,
+                "With --update: count what all updates come to from today on")
+      .needs(update);
   command
-      ->add_option(
+      .add_option(
           "--recordings", options->gate.recordings,
           "How often --update records a command (three times as often where recordings differ), and how many "
           "recordings have to fail before a check does (twice as many less one where only facts with a tolerance fail)")
-      ->check(CLI::Range(1, 20))
-      ->capture_default_str();
+      .range(1, 20)
+      .capture_default_str();
   command
-      ->add_flag("--strict", options->gate.strict,
-                 "Fail on fewer bytes than the baseline has, too, so that a gain is committed")
-      ->excludes(update);
+      .add_flag("--strict", options->gate.strict,
+                "Fail on fewer bytes than the baseline has, too, so that a gain is committed")
+      .excludes(update);
   command
-      ->add_option("--require", options->gate.require,
-                   "Fail unless this ran, as 'gathers.eager > 0'; --update writes it into the baseline")
-      ->type_name("FACT")
-      ->allow_extra_args(false);
+      .add_option("--require", options->gate.require,
+                  "Fail unless this ran, as 'gathers.eager > 0'; --update writes it into the baseline")
+      .type_name("FACT")
+      .one_at_a_time();
   command
-      ->add_option_function<std::string>(
+      .add_option_function<std::string>(
           "--on-not-comparable",
           [options](const std::string& what) { options->gate.not_comparable_fails = what == "fail"; },
           "What to do about another workload, device or torch than the baseline's: fail (exit 5) or warn (exit 0)")
-      ->check(CLI::IsMember({"fail", "warn"}))
-      ->default_str("fail");
-  command->add_flag(
+      .one_of({"fail", "warn"})
+      .default_str("fail");
+  command.add_flag(
       "--main", options->gate.on_main,
       "This is the main branch: what the baseline expects until a day fails after it. GitHub and GitLab say so "
       "themselves");
-  command->add_option("--date", options->gate.today, "The day that counts as today, as 2026-11-25")
-      ->type_name("DATE")
-      ->check(
-          [](const std::string& date) { return gate::day_of(date) ? "" : date + " is no date; one is 2026-11-25"; });
+  command.add_option("--date", options->gate.today, "The day that counts as today, as 2026-11-25")
+      .type_name("DATE")
+      .check([](const std::string& date) { return gate::day_of(date) ? "" : date + " is no date; one is 2026-11-25"; });
   command
-      ->add_option("--workload", options->gate.workload,
-                   "A name to compare in place of the program's arguments, where these may differ")
-      ->type_name("NAME");
+      .add_option("--workload", options->gate.workload,
+                  "A name to compare in place of the program's arguments, where these may differ")
+      .type_name("NAME");
   command
-      ->add_option("--operators", options->gate.operator_tables,
-                   "Tables of your gather and release operators (TOML; docs/operators.md)")
-      ->allow_extra_args(false);
+      .add_option("--operators", options->gate.operator_tables,
+                  "Tables of your gather and release operators (TOML; docs/operators.md)")
+      .one_at_a_time();
   command
-      ->add_option("--artifacts", options->gate.artifacts,
-                   "Where a failed check leaves the new baseline and its traces; a command's are in dc-memtrace-check "
-                   "without it")
-      ->type_name("FOLDER");
-  command->add_option("--junit", options->junit, "Write JUnit XML")->type_name("FILE")->excludes(update);
-  command->add_option("--sarif", options->sarif, "Write SARIF 2.1.0, with file and line")
-      ->type_name("FILE")
-      ->excludes(update);
-  command->add_flag("--github", options->github,
-                    "Mark lines of the source and write the job's summary; on in GitHub's jobs");
-  command->add_flag("--json", options->json, "Machine-readable output (docs/json.md)")->excludes(update);
-  command->footer(kFooter);
-  command->callback([options, &exit_code] {
+      .add_option("--artifacts", options->gate.artifacts,
+                  "Where a failed check leaves the new baseline and its traces; a command's are in dc-memtrace-check "
+                  "without it")
+      .type_name("FOLDER");
+  command.add_option("--junit", options->junit, "Write JUnit XML").type_name("FILE").excludes(update);
+  command.add_option("--sarif", options->sarif, "Write SARIF 2.1.0, with file and line")
+      .type_name("FILE")
+      .excludes(update);
+  command.add_flag("--github", options->github,
+                   "Mark lines of the source and write the job's summary; on in GitHub's jobs");
+  command.add_flag("--json", options->json, "Machine-readable output (docs/json.md)").excludes(update);
+  command.footer(kFooter);
+  command.callback([options, &exit_code] {
     const std::vector<std::string>& words = words_from_dashes();
     if (!words.empty()) options->gate.command.assign(words.begin() + 1, words.end());
     if (!options->gate.command.empty() && !options->gate.paths.empty()) {
-      throw CLI::ParseError("name traces or a command, not both", CLI::ExitCodes::ExtrasError);
+      throw UsageError{"name traces or a command, not both"};
     }
     options->gate.output_aside = options->json;
     exit_code = check(*options);

@@ -1,5 +1,3 @@
-#include <CLI/CLI.hpp>
-
 #include <filesystem>
 #include <fstream>
 #include <functional>
@@ -18,6 +16,7 @@
 #include "cli/long_work.h"
 #include "cli/new_file.h"
 #include "cli/parquet.h"
+#include "cli/parser.h"
 #include "cli/text.h"
 #include "convert/perfetto/perfetto.h"
 #include "convert/redact/redact.h"
@@ -184,34 +183,34 @@ int run_convert(const Options& options) {
 
 }  // namespace
 
-void add_convert_command(CLI::App& app, int& exit_code) {
-  CLI::App* command = app.add_subcommand("convert", "Other formats: memory snapshots of torch, Perfetto, CSV, Parquet");
+void add_convert_command(Parser app, int& exit_code) {
+  Parser command = app.add_subcommand("convert", "Other formats: memory snapshots of torch, Perfetto, CSV, Parquet");
   auto options = std::make_shared<Options>();
   command
-      ->add_option(
+      .add_option(
           "FILE", options->input,
           "A trace (*.dcmt), or a memory snapshot of torch (a pickle); of parquet, also a folder of several traces")
-      ->required();
+      .required();
   command
-      ->add_option("--to", options->to,
-                   "What to write: snapshot (for torch's memory_viz), perfetto, csv, parquet (with a Python that has "
-                   "pyarrow), trace (of a memory "
-                   "snapshot, or with --redact)")
-      ->required()
-      ->check(CLI::IsMember({"snapshot", "perfetto", "csv", "parquet", "trace"}));
-  command->add_option("-o,--output", options->output, "The file to write; of a folder of several traces, a folder")
-      ->required();
+      .add_option("--to", options->to,
+                  "What to write: snapshot (for torch's memory_viz), perfetto, csv, parquet (with a Python that has "
+                  "pyarrow), trace (of a memory "
+                  "snapshot, or with --redact)")
+      .required()
+      .one_of({"snapshot", "perfetto", "csv", "parquet", "trace"});
+  command.add_option("-o,--output", options->output, "The file to write; of a folder of several traces, a folder")
+      .required();
   command
-      ->add_option("--table", options->table,
-                   "Of csv and parquet: lifetimes (one row a block) or curve; of a folder, both")
-      ->check(CLI::IsMember({"lifetimes", "curve"}))
-      ->default_str("lifetimes");
-  command->add_option("--python", options->python, "Of parquet: a Python that has pyarrow")->capture_default_str();
-  command->add_flag("--redact", options->redact,
-                    "Of --to trace: a copy without paths, names, source lines and arguments, for a public issue");
-  command->add_flag("--force", options->force, "Replace the file if it is there");
-  command->add_flag("--json", options->json, "Say what was written, machine-readable (docs/json.md)");
-  command->footer(
+      .add_option("--table", options->table,
+                  "Of csv and parquet: lifetimes (one row a block) or curve; of a folder, both")
+      .one_of({"lifetimes", "curve"})
+      .default_str("lifetimes");
+  command.add_option("--python", options->python, "Of parquet: a Python that has pyarrow").capture_default_str();
+  command.add_flag("--redact", options->redact,
+                   "Of --to trace: a copy without paths, names, source lines and arguments, for a public issue");
+  command.add_flag("--force", options->force, "Replace the file if it is there");
+  command.add_flag("--json", options->json, "Say what was written, machine-readable (docs/json.md)");
+  command.footer(
       "Examples:\n"
       "  dc-memtrace convert out/rank0.dcmt --to snapshot -o rank0.pickle   for pytorch.org/memory_viz\n"
       "  dc-memtrace convert out/rank0.dcmt --to perfetto -o rank0.json     for ui.perfetto.dev\n"
@@ -219,7 +218,7 @@ void add_convert_command(CLI::App& app, int& exit_code) {
       "  dc-memtrace convert out/ --to parquet -o tables                    every rank, for DuckDB and the like\n"
       "  dc-memtrace convert snapshot.pickle --to trace -o snapshot.dcmt    what torch dumped, as a trace\n"
       "  dc-memtrace convert out/rank0.dcmt --to trace --redact -o copy.dcmt   for a public issue");
-  command->callback([options, &exit_code] { exit_code = run_convert(*options); });
+  command.callback([options, &exit_code] { exit_code = run_convert(*options); });
 }
 
 }  // namespace dcmt::cli

@@ -1,5 +1,4 @@
 // dc-memtrace diff: differences between runs.
-#include <CLI/CLI.hpp>
 
 #include <algorithm>
 #include <filesystem>
@@ -16,6 +15,7 @@
 #include "cli/diff_text.h"
 #include "cli/inputs.h"
 #include "cli/json_writer.h"
+#include "cli/parser.h"
 #include "trace/base/printable.h"
 
 namespace dcmt::cli {
@@ -79,15 +79,15 @@ int diff(const Options& options) {
 
 }  // namespace
 
-void add_diff_command(CLI::App& app, int& exit_code) {
-  CLI::App* command = app.add_subcommand(
+void add_diff_command(Parser app, int& exit_code) {
+  Parser command = app.add_subcommand(
       "diff", "What differs between runs: operators, peaks by phase and line, findings, lifetimes, the graph");
   auto options = std::make_shared<Options>();
-  command->add_option("RUN", options->runs, "Traces (*.dcmt), or folders of a run's ranks; LABEL=PATH gives a name")
-      ->required()
-      ->expected(2, 1000);
-  command->add_flag("--json", options->json, "Machine-readable output (docs/json.md)");
-  command->footer(
+  command.add_option("RUN", options->runs, "Traces (*.dcmt), or folders of a run's ranks; LABEL=PATH gives a name")
+      .required()
+      .expected(2, 1000);
+  command.add_flag("--json", options->json, "Machine-readable output (docs/json.md)");
+  command.footer(
       "The first run is what the others are compared with, rank by rank. A rank that only one of them has is named "
       "and\n"
       "compared with nothing. Lifetimes are counted by the phases and steps whose ends blocks outlive; the graph is "
@@ -98,7 +98,7 @@ void add_diff_command(CLI::App& app, int& exit_code) {
       "  dc-memtrace diff 2.10=a/ 2.11=b/ fixed=c/     one table, and what explains each difference\n"
       "  dc-memtrace diff --json old.dcmt new.dcmt     for a script\n"
       "Exit codes: 0 compared, whether they differ or not, 2 usage, 3 bad input, 5 no rank in common");
-  command->callback([options, &exit_code] { exit_code = diff(*options); });
+  command.callback([options, &exit_code] { exit_code = diff(*options); });
 }
 
 }  // namespace dcmt::cli

@@ -1,5 +1,3 @@
-#include <CLI/CLI.hpp>
-
 #include <iostream>
 #include <memory>
 #include <string>
@@ -10,6 +8,7 @@
 #include "cli/doctor_process.h"
 #include "cli/installation.h"
 #include "cli/json_writer.h"
+#include "cli/parser.h"
 #include "cli/prepare.h"
 #include "cli/text.h"
 
@@ -78,24 +77,22 @@ int doctor(const Options& options) {
 
 }  // namespace
 
-void add_doctor_command(CLI::App& app, int& exit_code) {
-  CLI::App* command = app.add_subcommand("doctor", "What works on this machine, and why not");
+void add_doctor_command(Parser app, int& exit_code) {
+  Parser command = app.add_subcommand("doctor", "What works on this machine, and why not");
   auto options = std::make_shared<Options>();
   options->python = default_python();
-  CLI::Option* pid =
-      command->add_option("pid", options->pid, "Instead of the machine: can this process be attached to?")
-          ->check(CLI::PositiveNumber)
-          ->type_name("PID");
-  command->add_option("--python", options->python, "The Python of your job; else $DCMT_PYTHON, else python3");
-  CLI::Option* prepare =
-      command->add_flag("--prepare", options->prepare,
-                        "Build what recording needs for the torch of that Python, once, if it has none; needs g++");
-  CLI::Option* clean =
-      command->add_flag("--clean", options->clean, "Remove all that --prepare built")->excludes(prepare);
-  CLI::Option* json = command->add_flag("--json", options->json, "Machine-readable output (docs/json.md)");
-  json->excludes(prepare)->excludes(clean);
-  pid->excludes(prepare)->excludes(clean);
-  command->footer(
+  const Option pid = command.add_option("pid", options->pid, "Instead of the machine: can this process be attached to?")
+                         .positive()
+                         .type_name("PID");
+  command.add_option("--python", options->python, "The Python of your job; else $DCMT_PYTHON, else python3");
+  const Option prepare =
+      command.add_flag("--prepare", options->prepare,
+                       "Build what recording needs for the torch of that Python, once, if it has none; needs g++");
+  const Option clean = command.add_flag("--clean", options->clean, "Remove all that --prepare built").excludes(prepare);
+  const Option json = command.add_flag("--json", options->json, "Machine-readable output (docs/json.md)");
+  json.excludes(prepare).excludes(clean);
+  pid.excludes(prepare).excludes(clean);
+  command.footer(
       "Exits with 4 where recording does not work, the process cannot be attached to, or a provider cannot be "
       "built.\n\n"
       "Examples:\n"
@@ -103,7 +100,7 @@ void add_doctor_command(CLI::App& app, int& exit_code) {
       "  dc-memtrace doctor 4711\n"
       "  dc-memtrace doctor --python .venv/bin/python --json\n"
       "  dc-memtrace doctor --prepare --python .venv/bin/python");
-  command->callback([options, &exit_code] { exit_code = doctor(*options); });
+  command.callback([options, &exit_code] { exit_code = doctor(*options); });
 }
 
 }  // namespace dcmt::cli

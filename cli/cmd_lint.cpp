@@ -1,5 +1,4 @@
 // dc-memtrace lint: defects of lifetimes in generated code, found without running it.
-#include <CLI/CLI.hpp>
 
 #include <algorithm>
 #include <filesystem>
@@ -18,6 +17,7 @@
 #include "cli/installation.h"
 #include "cli/json_writer.h"
 #include "cli/lint_text.h"
+#include "cli/parser.h"
 #include "cli/undeleted_names.h"
 #include "collector/recorder/assemble/operator_toml.h"
 #include "trace/base/printable.h"
@@ -172,31 +172,31 @@ int lint(const Options& options) {
 
 }  // namespace
 
-void add_lint_command(CLI::App& app, int& exit_code) {
-  CLI::App* command = app.add_subcommand(
+void add_lint_command(Parser app, int& exit_code) {
+  Parser command = app.add_subcommand(
       "lint", "Names that generated code never deletes, and aliases that operators' schemas do not declare");
   auto options = std::make_shared<Options>();
   command
-      ->add_option("PATH", options->paths,
-                   "Folders or files of code that Inductor wrote, or traces: of these the generated files in which "
-                   "a holder was seen")
-      ->required();
-  command->add_option("--operators", options->operators,
-                      "Tables of your gather and release operators (TOML): waits and releases return their argument");
+      .add_option("PATH", options->paths,
+                  "Folders or files of code that Inductor wrote, or traces: of these the generated files in which "
+                  "a holder was seen")
+      .required();
+  command.add_option("--operators", options->operators,
+                     "Tables of your gather and release operators (TOML): waits and releases return their argument");
   command
-      ->add_option("--python", options->python,
-                   "Python 3.8 or newer that parses the code; it needs no torch, and runs nothing of the code")
-      ->type_name("PROGRAM")
-      ->capture_default_str();
-  command->add_flag("--json", options->json, "Machine-readable output (docs/json.md)");
-  command->add_flag("--fail-on-findings", options->fail_on_findings, "Exit with 1 if there is a finding");
-  command->footer(
+      .add_option("--python", options->python,
+                  "Python 3.8 or newer that parses the code; it needs no torch, and runs nothing of the code")
+      .type_name("PROGRAM")
+      .capture_default_str();
+  command.add_flag("--json", options->json, "Machine-readable output (docs/json.md)");
+  command.add_flag("--fail-on-findings", options->fail_on_findings, "Exit with 1 if there is a finding");
+  command.footer(
       "Examples:\n"
       "  dc-memtrace lint torch_compile_debug/        every output_code.py below\n"
       "  dc-memtrace lint /tmp/torchinductor_$USER    Inductor's cache\n"
       "  dc-memtrace lint out/ --json                 what a recorded run held weights with\n"
       "Exit codes: 0 done, 1 findings (with --fail-on-findings), 2 usage, 3 bad input, 4 no Python to parse with");
-  command->callback([options, &exit_code] { exit_code = lint(*options); });
+  command.callback([options, &exit_code] { exit_code = lint(*options); });
 }
 
 }  // namespace dcmt::cli

@@ -1,5 +1,4 @@
 #include <fmt/format.h>
-#include <CLI/CLI.hpp>
 
 #include <fstream>
 #include <iostream>
@@ -18,6 +17,7 @@
 #include "cli/inputs.h"
 #include "cli/json_writer.h"
 #include "cli/new_file.h"
+#include "cli/parser.h"
 #include "cli/rank_summaries.h"
 #include "cli/ranks_text.h"
 #include "cli/report_text.h"
@@ -136,23 +136,23 @@ int report(const Options& options) {
 
 }  // namespace
 
-void add_report_command(CLI::App& app, int& exit_code) {
-  CLI::App* command =
+void add_report_command(Parser app, int& exit_code) {
+  Parser command =
       app.add_subcommand("report", "What is wrong with a run's memory, who holds it, and the peak without it");
   auto options = std::make_shared<Options>();
-  command->add_option("PATH", options->paths, "Traces (*.dcmt), or folders of them; last: the newest run")->required();
-  command->add_option("--device", options->device,
-                      "Only what is of this device: cpu, cuda:1, or cuda for the first GPU; without it, all");
-  CLI::Option* json = command->add_flag("--json", options->json, "Machine-readable output (docs/json.md)");
+  command.add_option("PATH", options->paths, "Traces (*.dcmt), or folders of them; last: the newest run").required();
+  command.add_option("--device", options->device,
+                     "Only what is of this device: cpu, cuda:1, or cuda for the first GPU; without it, all");
+  const Option json = command.add_flag("--json", options->json, "Machine-readable output (docs/json.md)");
   command
-      ->add_option("--html", options->html,
-                   "Write one page to pass on: the timeline, what is alive at the peak, and the report")
-      ->excludes(json);
-  command->add_flag("--bytes", options->bytes, kBytesHelp);
-  command->add_flag("--force", options->force, "Of --html: replace the file if it is there");
-  command->add_flag("--fail-on-findings", options->fail_on_findings,
-                    "Exit with 1 if there is a finding about the training");
-  command->footer(
+      .add_option("--html", options->html,
+                  "Write one page to pass on: the timeline, what is alive at the peak, and the report")
+      .excludes(json);
+  command.add_flag("--bytes", options->bytes, kBytesHelp);
+  command.add_flag("--force", options->force, "Of --html: replace the file if it is there");
+  command.add_flag("--fail-on-findings", options->fail_on_findings,
+                   "Exit with 1 if there is a finding about the training");
+  command.footer(
       "Examples:\n"
       "  dc-memtrace report last                      the newest run below this folder\n"
       "  dc-memtrace report out/                      every rank of a run\n"
@@ -160,7 +160,7 @@ void add_report_command(CLI::App& app, int& exit_code) {
       "  dc-memtrace report out/rank0.dcmt --json     for a script\n"
       "  dc-memtrace report out/ --html report.html   a page for an issue\n"
       "  dc-memtrace report --fail-on-findings out/   in a test");
-  command->callback([options, &exit_code] { exit_code = report(*options); });
+  command.callback([options, &exit_code] { exit_code = report(*options); });
 }
 
 }  // namespace dcmt::cli

@@ -2,7 +2,6 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
-#include <CLI/CLI.hpp>
 
 #include <algorithm>
 #include <array>
@@ -24,6 +23,7 @@
 #include "cli/inputs.h"
 #include "cli/installation.h"
 #include "cli/json_writer.h"
+#include "cli/parser.h"
 #include "cli/reproduce_text.h"
 #include "cli/story_program.h"
 #include "collector/recorder/drive/run.h"
@@ -203,32 +203,34 @@ int reproduce(const Options& options) {
 
 }  // namespace
 
-void add_reproduce_command(CLI::App& app, int& exit_code) {
-  CLI::App* command = app.add_subcommand("reproduce", "Play a recorded finding again in the reference executor");
+void add_reproduce_command(Parser app, int& exit_code) {
+  Parser command = app.add_subcommand("reproduce", "Play a recorded finding again in the reference executor");
   auto options = std::make_shared<Options>();
-  command->add_option("TRACE", options->path, "A trace (*.dcmt), or a folder with one")->required();
-  command->add_option("--rank", options->rank, "Of a folder with several: the trace of this rank");
-  CLI::Option* finding = command->add_option("--finding", options->finding, "This one of the report; without it, all");
-  command->add_option("--step", options->step, "This step, whether there are findings in it or not")->excludes(finding);
+  command.add_option("TRACE", options->path, "A trace (*.dcmt), or a folder with one").required();
+  command.add_option("--rank", options->rank, "Of a folder with several: the trace of this rank");
+  const Option finding = command.add_option("--finding", options->finding, "This one of the report; without it, all");
+  command.add_option("--step", options->step, "This step, whether there are findings in it or not").excludes(finding);
+  const Option switches =
+      command
+          .add_option(
+              "--switch", options->switches,
+              "What-if: a switch of the executor, on or off. release_clears_tensor_only=off: releases free the "
+              "storage; wrapper_keeps_aliases=off: names go before the release; eager_gather_without_owner=off: "
+              "what was never released is released at the end of its step; early_release_before_backward=off: "
+              "releases come after the last read")
+          .type_name("NAME[=off]")
+          .check([](const std::string& text) { return check_switch(text); });
+  command.add_option("-o,--output", options->plan, "Write the plan (docs/json.md); -: to standard output")
+      .type_name("FILE");
   command
-      ->add_option("--switch", options->switches,
-                   "What-if: a switch of the executor, on or off. release_clears_tensor_only=off: releases free the "
-                   "storage; wrapper_keeps_aliases=off: names go before the release; eager_gather_without_owner=off: "
-                   "what was never released is released at the end of its step; early_release_before_backward=off: "
-                   "releases come after the last read")
-      ->type_name("NAME[=off]")
-      ->check([](const std::string& text) { return check_switch(text); });
-  command->add_option("-o,--output", options->plan, "Write the plan (docs/json.md); -: to standard output")
-      ->type_name("FILE");
-  command
-      ->add_option("--emit", options->emit,
-                   "Write one program of at most 100 lines that shows the story with torch alone, and play nothing")
-      ->type_name("FILE")
-      ->excludes(command->get_option("--switch"));
-  command->add_option("--python", options->python, "Interpreter with torch; without it, python3 of PATH")
-      ->type_name("PROGRAM");
-  command->add_flag("--json", options->json, "Machine-readable output (docs/json.md)");
-  command->footer(
+      .add_option("--emit", options->emit,
+                  "Write one program of at most 100 lines that shows the story with torch alone, and play nothing")
+      .type_name("FILE")
+      .excludes(switches);
+  command.add_option("--python", options->python, "Interpreter with torch; without it, python3 of PATH")
+      .type_name("PROGRAM");
+  command.add_flag("--json", options->json, "Machine-readable output (docs/json.md)");
+  command.footer(
       "Examples:\n"
       "  dc-memtrace reproduce out/                                          every finding\n"
       "  dc-memtrace reproduce out/ --finding 1 -o plan.json                 one, and what is played\n"
@@ -236,7 +238,7 @@ void add_reproduce_command(CLI::App& app, int& exit_code) {
       "  dc-memtrace reproduce out/ --emit story.py && python story.py       to send to a colleague\n"
       "Exit codes: 0 reproduced, 1 not: the first difference is printed, 2 usage, 3 bad input, 4 cannot be played "
       "here,\n5 a finding that is of no parameter");
-  command->callback([options, &exit_code] { exit_code = reproduce(*options); });
+  command.callback([options, &exit_code] { exit_code = reproduce(*options); });
 }
 
 }  // namespace dcmt::cli

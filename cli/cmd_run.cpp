@@ -1,7 +1,6 @@
 // dc-memtrace run: records a command.
 #include <fmt/format.h>
 #include <unistd.h>
-#include <CLI/CLI.hpp>
 
 #include <charconv>
 #include <cstdio>
@@ -15,6 +14,7 @@
 #include "cli/commands.h"
 #include "cli/default_folder.h"
 #include "cli/installation.h"
+#include "cli/parser.h"
 #include "cli/rank_summaries.h"
 #include "cli/recording_options.h"
 #include "collector/recorder/drive/child_process.h"
@@ -120,54 +120,54 @@ std::vector<std::string>& words_from_dashes() {
   return words;
 }
 
-void add_run_command(CLI::App& app, int& exit_code) {
-  CLI::App* run = app.add_subcommand("run", "Record a command and every process below it that uses torch");
+void add_run_command(Parser app, int& exit_code) {
+  Parser run = app.add_subcommand("run", "Record a command and every process below it that uses torch");
   auto options = std::make_shared<recorder::RunOptions>();
-  add_recording_options(*run, options);
-  run->add_option_function<std::string>(
+  add_recording_options(run, options);
+  run.add_option_function<std::string>(
          "--steps",
          [options](const std::string& text) {
            if (const std::string why = parse_steps(text, options->retention.steps); !why.empty()) {
-             throw CLI::ValidationError("--steps", why);
+             throw UsageError{"--steps: " + why};
            }
          },
          "Keep these steps in full, such as 3:6,40. Of others: new peaks, new findings, and exact sums of the rest")
-      ->type_name("STEPS");
-  CLI::Option* every = run->add_option("--every", options->retention.every,
-                                       "In a long run, keep every Nth step in full; 0: none, as with --steps")
-                           ->check(CLI::NonNegativeNumber)
-                           ->capture_default_str();
-  run->add_option("--last", options->retention.last, "In a long run, keep the last N steps in full")
-      ->check(CLI::Range(0, 1000))
-      ->capture_default_str();
-  run->add_flag("--wait-children", options->wait_children,
-                "Record processes that outlive the command until they end, not for half a second");
-  run->add_option(
+      .type_name("STEPS");
+  const Option every = run.add_option("--every", options->retention.every,
+                                      "In a long run, keep every Nth step in full; 0: none, as with --steps")
+                           .not_negative()
+                           .capture_default_str();
+  run.add_option("--last", options->retention.last, "In a long run, keep the last N steps in full")
+      .range(0, 1000)
+      .capture_default_str();
+  run.add_flag("--wait-children", options->wait_children,
+               "Record processes that outlive the command until they end, not for half a second");
+  run.add_option(
          "--exit-wait", options->exit_wait,
          "Seconds that a program which kept memory waits at its end, at most, so that its holders can be read; 0: it "
          "does not wait")
-      ->check(CLI::Range(0, 600))
-      ->envname(agent::kEnvExitWait)
-      ->capture_default_str();
+      .range(0, 600)
+      .envname(agent::kEnvExitWait)
+      .capture_default_str();
   auto standby = std::make_shared<bool>(false);
-  run->add_flag("--standby", *standby,
-                "Record nothing now: each process that uses torch waits until dc-memtrace attach asks for it. Options "
-                "of the recording go there");
-  run->prefix_command();
-  run->footer(kFooter);
-  run->callback([run, options, every, standby, &exit_code] {
+  run.add_flag("--standby", *standby,
+               "Record nothing now: each process that uses torch waits until dc-memtrace attach asks for it. Options "
+               "of the recording go there");
+  run.prefix_command();
+  run.footer(kFooter);
+  run.callback([run, options, every, standby, &exit_code] {
     // All words from the first one that is no option, without the dashes. The command may have options of its own.
-    options->command = run->remaining();
+    options->command = run.remaining();
     const std::vector<std::string>& rest = words_from_dashes();
     const bool dashes_begin_it = options->command.empty() && !rest.empty();
     options->command.insert(options->command.end(), rest.begin() + (dashes_begin_it ? 1 : 0), rest.end());
     if (!dashes_begin_it && !options->command.empty() && options->command.front().starts_with('-')) {
-      throw CLI::ParseError("unknown option " + options->command.front(), CLI::ExitCodes::ExtrasError);
+      throw UsageError{"unknown option " + options->command.front()};
     }
-    if (options->command.empty()) throw CLI::RequiredError("a command, such as train.py,");
+    if (options->command.empty()) throw UsageError{"a command, such as train.py, is required"};
     options->command = with_interpreter(std::move(options->command));
     // If steps are named, only these are kept.
-    if (!options->retention.steps.empty() && every->empty()) options->retention.every = 0;
+    if (!options->retention.steps.empty() && !every.given()) options->retention.every = 0;
     exit_code = *standby ? run_in_standby(*options) : run_command(*options);
   });
 }

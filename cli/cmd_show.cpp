@@ -1,5 +1,3 @@
-#include <CLI/CLI.hpp>
-
 #include <functional>
 #include <iostream>
 #include <map>
@@ -20,6 +18,7 @@
 #include "cli/default_folder.h"
 #include "cli/inputs.h"
 #include "cli/json_writer.h"
+#include "cli/parser.h"
 #include "cli/rank_summaries.h"
 #include "cli/ranks_text.h"
 #include "cli/show_text.h"
@@ -177,62 +176,64 @@ int show_ranks(const RanksOptions& options) {
   return kExitOk;
 }
 
-void add_ranks_view(CLI::App& show_command, int& exit_code) {
+void add_ranks_view(Parser show_command, int& exit_code) {
   auto options = std::make_shared<RanksOptions>();
-  CLI::App* view = show_command.add_subcommand("ranks", "The ranks of a run side by side, and what differs");
-  view->add_option("PATH", options->paths, "The folder of a run, or traces (*.dcmt), one of each rank")->required();
-  view->add_flag("--json", options->json, "Machine-readable output (docs/json.md)");
-  view->footer(
+  Parser view = show_command.add_subcommand("ranks", "The ranks of a run side by side, and what differs");
+  view.add_option("PATH", options->paths, "The folder of a run, or traces (*.dcmt), one of each rank").required();
+  view.add_flag("--json", options->json, "Machine-readable output (docs/json.md)");
+  view.footer(
       "Peaks of each rank; then the order of gathers, the parameters (gathered bytes, uses, persistence) and the\n"
       "residual sets, which should be the same on all of them. The first gather that differs is named: from there on\n"
       "the collectives of the ranks do not match. Ranks that agree share a row; ranks without a trace are named.\n\n"
       "Examples:\n"
       "  dc-memtrace show ranks out/\n"
       "  dc-memtrace show ranks host0/out/ host1/out/ --json");
-  view->callback([options, &exit_code] { exit_code = show_ranks(*options); });
+  view.callback([options, &exit_code] { exit_code = show_ranks(*options); });
 }
 
-CLI::App* add_view(CLI::App& show_command, const std::string& name, const std::string& help,
-                   const std::shared_ptr<Options>& options, const View& view_of, int& exit_code) {
-  CLI::App* view = show_command.add_subcommand(name, help);
-  view->add_option("PATH", options->path, "A trace (*.dcmt), or a folder of them; last: the newest run")->required();
-  view->add_option("--rank", options->rank, "Only the trace of this rank");
-  view->add_flag("--json", options->json, "Machine-readable output (docs/json.md)");
-  view->add_flag("--bytes", options->bytes, kBytesHelp);
-  view->callback([=, &exit_code] { exit_code = view_of("show " + name, *options); });
+Parser add_view(Parser show_command, const std::string& name, const std::string& help,
+                const std::shared_ptr<Options>& options, const View& view_of, int& exit_code) {
+  Parser view = show_command.add_subcommand(name, help);
+  view.add_option("PATH", options->path, "A trace (*.dcmt), or a folder of them; last: the newest run").required();
+  view.add_option("--rank", options->rank, "Only the trace of this rank");
+  view.add_flag("--json", options->json, "Machine-readable output (docs/json.md)");
+  view.add_flag("--bytes", options->bytes, kBytesHelp);
+  view.callback([=, &exit_code] { exit_code = view_of("show " + name, *options); });
   return view;
 }
 
 /// The output of `show` alone: its views, and the commands for the newest run.
-std::string overview(const CLI::App& show_command) {
+std::string overview(Parser show_command) {
   std::string text = "Views of a trace:\n";
-  for (const CLI::App* view : show_command.get_subcommands(nullptr))
-    text += "  " + left(view->get_name(), 10) + view->get_description() + "\n";
+  for (const Parser& view : show_command.subcommands())
+    text += "  " + left(view.name(), 10) + view.description() + "\n";
   const Expected<std::string> run = newest_run();
   return text + "next: dc-memtrace show peak " + (run.ok() ? shell_word(*run) : "PATH") + "\n";
 }
 
-void add_grouping(CLI::App* view, const std::shared_ptr<Options>& options) {
-  view->add_option("--by", options->by,
-                   "Group by site, operator, phase, kind, category (parameter, gradient, optimizer state, saved for "
-                   "backward, …), owner (the parameter gathered), origin (of its gather) or "
-                   "holder (the variable, container or graph that was found in the program's memory)")
-      ->check(CLI::IsMember(groups_by_name()))
-      ->capture_default_str();
+void add_grouping(Parser view, const std::shared_ptr<Options>& options) {
+  std::vector<std::string> names;
+  for (const auto& [name, by] : groups_by_name()) names.push_back(name);
+  view.add_option("--by", options->by,
+                  "Group by site, operator, phase, kind, category (parameter, gradient, optimizer state, saved for "
+                  "backward, …), owner (the parameter gathered), origin (of its gather) or "
+                  "holder (the variable, container or graph that was found in the program's memory)")
+      .one_of(names)
+      .capture_default_str();
 }
 
 }  // namespace
 
-void add_show_command(CLI::App& app, int& exit_code) {
-  CLI::App* command = app.add_subcommand(
+void add_show_command(Parser app, int& exit_code) {
+  Parser command = app.add_subcommand(
       "show", "One view of a trace: curve, peak, releases, live, storage, holders, saved, memory, ranks");
-  command->require_subcommand(0, 1);
-  command->callback([command, &exit_code] {
-    if (!command->get_subcommands().empty()) return;
-    std::cout << overview(*command);
+  command.require_subcommand(0, 1);
+  command.callback([command, &exit_code] {
+    if (command.subcommand_given()) return;
+    std::cout << overview(command);
     exit_code = kExitOk;
   });
-  command->footer(
+  command.footer(
       "Examples:\n"
       "  dc-memtrace show curve out/\n"
       "  dc-memtrace show peak out/ --by operator\n"
@@ -244,14 +245,13 @@ void add_show_command(CLI::App& app, int& exit_code) {
       "  dc-memtrace show ranks out/");
 
   auto curve = std::make_shared<Options>();
-  CLI::App* view = add_view(*command, "curve", "Allocated bytes over the run", curve, of_opened(show_curve), exit_code);
-  view->add_option("--from", curve->curve.from, "A sequence number, or step:N for its begin");
-  view->add_option("--to", curve->curve.to, "A sequence number, or step:N for its end");
-  view->add_option("--rows", curve->curve.rows, "Most rows")
-      ->check(CLI::Range(1, 100'000))
-      ->default_val(std::size_t{24});
-  view->add_option("--device", curve->curve.device, kDeviceHelp);
-  view->footer(
+  curve->curve.rows = 24;
+  Parser view = add_view(command, "curve", "Allocated bytes over the run", curve, of_opened(show_curve), exit_code);
+  view.add_option("--from", curve->curve.from, "A sequence number, or step:N for its begin");
+  view.add_option("--to", curve->curve.to, "A sequence number, or step:N for its end");
+  view.add_option("--rows", curve->curve.rows, "Most rows").range(1, 100'000).capture_default_str();
+  view.add_option("--device", curve->curve.device, kDeviceHelp);
+  view.footer(
       "Each row has the lowest and the highest point up to the row below it: no peak is lost, however few rows. A row\n"
       "stands for 64 changes of the curve or more.\n\n"
       "Examples:\n"
@@ -259,54 +259,54 @@ void add_show_command(CLI::App& app, int& exit_code) {
       "  dc-memtrace show curve out/rank0.dcmt --from step:10 --to step:12 --rows 60");
 
   auto peak = std::make_shared<Options>();
-  view = add_view(*command, "peak", "What was alive at the highest point", peak, of_loaded(show_peak), exit_code);
+  view = add_view(command, "peak", "What was alive at the highest point", peak, of_loaded(show_peak), exit_code);
   add_grouping(view, peak);
-  view->add_option("--device", peak->device, kDeviceHelp);
-  view->footer(
+  view.add_option("--device", peak->device, kDeviceHelp);
+  view.footer(
       "Examples:\n"
       "  dc-memtrace show peak out/ --by phase\n"
       "  dc-memtrace show peak out/ --device cpu");
 
   auto releases = std::make_shared<Options>();
-  view = add_view(*command, "releases", "Every release: what it freed, when the bytes went", releases,
+  view = add_view(command, "releases", "Every release: what it freed, when the bytes went", releases,
                   of_loaded(show_releases), exit_code);
-  view->footer(
+  view.footer(
       "Verdicts: freed (before the thread's next operator), late (by the end of the step), never (alive at its end),\n"
       "early (read before the next gather), counted (uses were left), persistent, no gather.\n\n"
       "Example:\n  dc-memtrace show releases out/rank0.dcmt");
 
   auto live = std::make_shared<Options>();
-  view = add_view(*command, "live", "What is alive at one point of the run: by default its peak", live,
+  view = add_view(command, "live", "What is alive at one point of the run: by default its peak", live,
                   of_loaded(show_live), exit_code);
   add_grouping(view, live);
-  view->add_option(
+  view.add_option(
           "--at", live->at,
           "peak; exit: after the last allocation; end: of the recording; oom: when memory ran out (oom#2: the second "
           "time); step:N: its end; mark:NAME: its end (mark:NAME#2); or a sequence number")
-      ->capture_default_str();
-  view->add_option("--device", live->device, std::string(kDeviceHelp) + ", or the one that ran out of memory then");
-  view->footer(
+      .capture_default_str();
+  view.add_option("--device", live->device, std::string(kDeviceHelp) + ", or the one that ran out of memory then");
+  view.footer(
       "Examples:\n"
       "  dc-memtrace show live out/ --at exit --by holder\n"
       "  dc-memtrace show live out/ --at step:2 --by kind\n"
       "  dc-memtrace show live out/ --device cpu --by kind");
 
   auto storage = std::make_shared<Options>();
-  view = add_view(*command, "storage", "The life of one storage, and who held it", storage, of_loaded(show_storage),
+  view = add_view(command, "storage", "The life of one storage, and who held it", storage, of_loaded(show_storage),
                   exit_code);
-  view->add_option("ID", storage->storage,
-                   "Its id: largest id of `show live` and `show peak`, storage of `show releases`")
-      ->required();
-  view->footer("Example:\n  dc-memtrace show storage out/rank0.dcmt 417");
+  view.add_option("ID", storage->storage,
+                  "Its id: largest id of `show live` and `show peak`, storage of `show releases`")
+      .required();
+  view.footer("Example:\n  dc-memtrace show storage out/rank0.dcmt 417");
 
   auto holders = std::make_shared<Options>();
-  view = add_view(*command, "holders", "Who holds storages: of a finding, a storage, or a line of the program", holders,
+  view = add_view(command, "holders", "Who holds storages: of a finding, a storage, or a line of the program", holders,
                   of_loaded(show_holders), exit_code);
-  view->add_option(
+  view.add_option(
           "WHAT", holders->asked,
           "A finding's number, a storage's id, or a line (train.py:17); write finding:1 or storage:1 where both exist")
-      ->required();
-  view->footer(
+      .required();
+  view.footer(
       "Found and still are the first and the last reading of the program's memory that had the path. Alone are the\n"
       "bytes that are freed if only this container is emptied.\n\n"
       "Examples:\n"
@@ -315,26 +315,26 @@ void add_show_command(CLI::App& app, int& exit_code) {
       "  dc-memtrace show holders out/ train.py:17 --json");
 
   auto saved = std::make_shared<Options>();
-  view = add_view(*command, "saved", "What autograd keeps for backward, by node and field", saved,
-                  of_loaded(show_saved), exit_code);
-  view->add_option("--at", saved->at, "Of what was alive then; names as for `show live`")->capture_default_str();
-  view->footer(
+  view = add_view(command, "saved", "What autograd keeps for backward, by node and field", saved, of_loaded(show_saved),
+                  exit_code);
+  view.add_option("--at", saved->at, "Of what was alive then; names as for `show live`").capture_default_str();
+  view.footer(
       "The rows come from readings of the program's memory. Whether backward read the values is not observed.\n\n"
       "Examples:\n"
       "  dc-memtrace show saved out/\n"
       "  dc-memtrace show saved out/rank0.dcmt --at step:3");
 
   auto memory = std::make_shared<Options>();
-  view = add_view(*command, "memory", "The whole process: what is resident besides torch's memory, by step and class",
+  view = add_view(command, "memory", "The whole process: what is resident besides torch's memory, by step and class",
                   memory, of_loaded(show_memory), exit_code);
-  view->footer(
+  view.footer(
       "What the kernel counts of the process, sampled beside the run. Classes are read seldom. \"else\" is what is\n"
       "not in blocks of torch's allocator; \"change\" is since the first reading of the classes.\n\n"
       "Examples:\n"
       "  dc-memtrace show memory out/\n"
       "  dc-memtrace show memory out/rank0.dcmt --json");
 
-  add_ranks_view(*command, exit_code);
+  add_ranks_view(command, exit_code);
 }
 
 }  // namespace dcmt::cli

@@ -1,5 +1,4 @@
 // `dc-memtrace snapshot`: who holds the memory of a running program, without recording it.
-#include <CLI/CLI.hpp>
 
 #include <iostream>
 #include <iterator>
@@ -14,6 +13,7 @@
 #include "cli/commands.h"
 #include "cli/installation.h"
 #include "cli/json_writer.h"
+#include "cli/parser.h"
 #include "cli/text.h"
 #include "collector/scan/agreement.h"
 #include "collector/scan/census.h"
@@ -140,23 +140,22 @@ int snapshot(const Arguments& arguments) {
 
 }  // namespace
 
-void add_snapshot_command(CLI::App& app, int& exit_code) {
-  CLI::App* command =
-      app.add_subcommand("snapshot", "Who holds the memory of a running program now, or of a core file");
+void add_snapshot_command(Parser app, int& exit_code) {
+  Parser command = app.add_subcommand("snapshot", "Who holds the memory of a running program now, or of a core file");
   auto arguments = std::make_shared<Arguments>();
-  CLI::Option* pid = command->add_option("pid", arguments->pid,
-                                         "Process to inspect; it goes on meanwhile, and nothing is loaded into it");
-  CLI::Option* core = command->add_option("--core", arguments->core, "Inspect this core file instead");
-  core->type_name("FILE")->excludes(pid);
-  command->add_option("--smallest", arguments->smallest, "Bytes of the smallest storage that counts")
-      ->capture_default_str();
+  const Option pid = command.add_option("pid", arguments->pid,
+                                        "Process to inspect; it goes on meanwhile, and nothing is loaded into it");
+  const Option core = command.add_option("--core", arguments->core, "Inspect this core file instead");
+  core.type_name("FILE").excludes(pid);
+  command.add_option("--smallest", arguments->smallest, "Bytes of the smallest storage that counts")
+      .capture_default_str();
   command
-      ->add_option("--retained", arguments->retained,
-                   "Also the N objects with which most memory would go: all of it, by whatever way it hangs on them")
-      ->type_name("N");
-  command->add_flag("--all", arguments->all, "All holders instead of the largest 25");
-  command->add_flag("--json", arguments->json, "Machine-readable output (docs/json.md)");
-  command->footer(
+      .add_option("--retained", arguments->retained,
+                  "Also the N objects with which most memory would go: all of it, by whatever way it hangs on them")
+      .type_name("N");
+  command.add_flag("--all", arguments->all, "All holders instead of the largest 25");
+  command.add_flag("--json", arguments->json, "Machine-readable output (docs/json.md)");
+  command.footer(
       "Needs the right to read the process: the same user, and a parent of it or root where kernel.yama.ptrace_scope "
       "is 1.\n"
       "A core file names the libraries that the process had: they must be where they were, unchanged.\n"
@@ -166,8 +165,8 @@ void add_snapshot_command(CLI::App& app, int& exit_code) {
       "  dc-memtrace snapshot 4711 --retained 10\n"
       "  dc-memtrace snapshot 4711 --json > held.json\n"
       "  dc-memtrace snapshot --core core.4711");
-  command->callback([arguments, pid, core, &exit_code] {
-    if (pid->empty() && core->empty()) throw CLI::RequiredError("a process, or --core FILE,");
+  command.callback([arguments, pid, core, &exit_code] {
+    if (!pid.given() && !core.given()) throw UsageError{"a process, or --core FILE, is required"};
     exit_code = snapshot(*arguments);
   });
 }

@@ -1,5 +1,4 @@
 // dc-memtrace status: lists the processes in standby.
-#include <CLI/CLI.hpp>
 
 #include <iostream>
 #include <memory>
@@ -7,6 +6,7 @@
 
 #include "cli/commands.h"
 #include "cli/json_writer.h"
+#include "cli/parser.h"
 #include "cli/standby_list.h"
 #include "cli/text.h"
 #include "collector/recorder/target/standby.h"
@@ -49,15 +49,15 @@ std::string list_text(const StandbyList& list, const Style& style) {
 
 }  // namespace
 
-void add_status_command(CLI::App& app, int& exit_code) {
-  CLI::App* command = app.add_subcommand("status", "Processes in standby, and which of them are recorded");
+void add_status_command(Parser app, int& exit_code) {
+  Parser command = app.add_subcommand("status", "Processes in standby, and which of them are recorded");
   auto json = std::make_shared<bool>(false);
-  command->add_flag("--json", *json, "Machine-readable output (docs/json.md)");
-  command->footer(
+  command.add_flag("--json", *json, "Machine-readable output (docs/json.md)");
+  command.footer(
       "Shows those of this user; root sees all.\n\n"
       "Example:\n"
       "  dc-memtrace status");
-  command->callback([json, &exit_code] {
+  command.callback([json, &exit_code] {
     StandbyList list;
     for (const recorder::TargetProcess& each : recorder::all_in_standby()) list.processes.push_back(described(each));
     if (*json) {

@@ -1,5 +1,3 @@
-#include <CLI/CLI.hpp>
-
 #include <filesystem>
 #include <iostream>
 #include <memory>
@@ -13,6 +11,7 @@
 #include "cli/json_writer.h"
 #include "cli/long_work.h"
 #include "cli/new_file.h"
+#include "cli/parser.h"
 #include "cli/text.h"
 #include "cli/trimmed.h"
 #include "convert/trim/trim.h"
@@ -90,24 +89,24 @@ int run_trim(const Options& options) {
 
 }  // namespace
 
-void add_trim_command(CLI::App& app, int& exit_code) {
-  CLI::App* command = app.add_subcommand("trim", "Make a small trace of a few steps, with sums of the rest");
+void add_trim_command(Parser app, int& exit_code) {
+  Parser command = app.add_subcommand("trim", "Make a small trace of a few steps, with sums of the rest");
   auto options = std::make_shared<Options>();
-  command->add_option("TRACE", options->input, "A trace (*.dcmt)")->required();
-  command->add_option(
+  command.add_option("TRACE", options->input, "A trace (*.dcmt)").required();
+  command.add_option(
       "--from", options->from,
       "Where the window begins: a sequence number, peak, step:N, oom or a mark; without it, with the run");
-  command->add_option("--to", options->to, "Where it ends; without it, with the run");
-  command->add_option("-o,--output", options->output, "The trace to write")->required();
-  command->add_flag("--force", options->force, "Replace the file if it is there");
-  command->add_flag("--json", options->json, "Say what was written, machine-readable (docs/json.md)");
-  command->footer(
+  command.add_option("--to", options->to, "Where it ends; without it, with the run");
+  command.add_option("-o,--output", options->output, "The trace to write").required();
+  command.add_flag("--force", options->force, "Replace the file if it is there");
+  command.add_flag("--json", options->json, "Say what was written, machine-readable (docs/json.md)");
+  command.footer(
       "The new trace has whole steps: those in which --from and --to lie, and all between them.\n"
       "Examples:\n"
       "  dc-memtrace trim out/rank0.dcmt --from step:40 --to step:42 -o three.dcmt   three steps, for a laptop\n"
       "  dc-memtrace trim out/rank0.dcmt --from peak --to peak -o peak.dcmt          the step that has the peak\n"
       "Exit codes: 0 fine, 2 usage, or no such window, 3 bad input, or a file that cannot be written");
-  command->callback([options, &exit_code] { exit_code = run_trim(*options); });
+  command.callback([options, &exit_code] { exit_code = run_trim(*options); });
 }
 
 }  // namespace dcmt::cli

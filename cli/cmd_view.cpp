@@ -1,5 +1,4 @@
 #include <unistd.h>
-#include <CLI/CLI.hpp>
 
 #include <cerrno>
 #include <cstring>
@@ -11,6 +10,7 @@
 #include "cli/commands.h"
 #include "cli/default_folder.h"
 #include "cli/installation.h"
+#include "cli/parser.h"
 
 namespace dcmt::cli {
 namespace {
@@ -57,36 +57,36 @@ int view(Options options) {
 
 }  // namespace
 
-void add_view_command(CLI::App& app, int& exit_code) {
-  CLI::App* command = app.add_subcommand("view", "The timeline of a trace in a window");
+void add_view_command(Parser app, int& exit_code) {
+  Parser command = app.add_subcommand("view", "The timeline of a trace in a window");
   auto options = std::make_shared<Options>();
-  command->add_option("PATH", options->path,
-                      "A trace (*.dcmt), a memory snapshot of torch, a folder of a run's traces, or a link to a view");
-  command->add_option("--compare", options->compare,
-                      "An earlier trace, or a run's folder, to show beside it: what differs, and what explains it");
-  command->add_option("--picture", options->picture, "Write a picture (PNG) of the window and end; needs no display");
-  command->add_option("--facts", options->facts, "Write what the window shows as JSON and end");
-  command->add_option("--at", options->at,
-                      "The point of the live set: peak, exit, end, oom, step:N, mark:NAME or a sequence number");
-  command->add_option("--select", options->select, "What is selected: finding:N or storage:N");
-  command->add_option("--by", options->by,
-                      "What the area is stacked by: site, operator, phase, kind, owner, holder or category");
-  command->add_option("--arrange", options->arrange,
-                      "How the lifetimes are arranged: kind (findings and sizes) or address");
-  command->add_option(
+  command.add_option("PATH", options->path,
+                     "A trace (*.dcmt), a memory snapshot of torch, a folder of a run's traces, or a link to a view");
+  command.add_option("--compare", options->compare,
+                     "An earlier trace, or a run's folder, to show beside it: what differs, and what explains it");
+  command.add_option("--picture", options->picture, "Write a picture (PNG) of the window and end; needs no display");
+  command.add_option("--facts", options->facts, "Write what the window shows as JSON and end");
+  command.add_option("--at", options->at,
+                     "The point of the live set: peak, exit, end, oom, step:N, mark:NAME or a sequence number");
+  command.add_option("--select", options->select, "What is selected: finding:N or storage:N");
+  command.add_option("--by", options->by,
+                     "What the area is stacked by: site, operator, phase, kind, owner, holder or category");
+  command.add_option("--arrange", options->arrange,
+                     "How the lifetimes are arranged: kind (findings and sizes) or address");
+  command.add_option(
       "--panel", options->panel,
       "The panel that is seen: live, story, on one axis, ranks, comparison, holders, releases, survivors, saved, "
       "addresses, run or sql");
-  command->add_option("--size", options->size, "Of the window: 1920x1080");
-  command->add_option("--theme", options->theme, "light or dark; without it, the desktop's");
-  command->footer(
+  command.add_option("--size", options->size, "Of the window: 1920x1080");
+  command.add_option("--theme", options->theme, "light or dark; without it, the desktop's");
+  command.footer(
       "Examples:\n"
       "  dc-memtrace view out/                                    the ranks of a run, the first one open\n"
       "  dc-memtrace view out-new/ --compare out-old/             two runs on one axis of steps\n"
       "  dc-memtrace view out/rank0.dcmt --select finding:1       what a finding is about\n"
       "  dc-memtrace view out/rank0.dcmt --picture peak.png       a picture for an issue\n"
       "Exit codes: 0 fine, 2 usage, or no such point, finding or storage, 3 bad input, 5 nothing to compare");
-  command->callback([options, &exit_code] { exit_code = view(*options); });
+  command.callback([options, &exit_code] { exit_code = view(*options); });
 }
 
 }  // namespace dcmt::cli

@@ -1,7 +1,5 @@
 #include "cli/command_table.h"
 
-#include <CLI/CLI.hpp>
-
 #include <algorithm>
 #include <iterator>
 #include <vector>
@@ -55,7 +53,7 @@ std::string_view closest_command(std::string_view word) {
   return closest;
 }
 
-void add_all_commands(CLI::App& app, int& exit_code) {
+void add_all_commands(Parser app, int& exit_code) {
   for (const Command& command : kCommands) command.add(app, exit_code);
 }
 

@@ -4,15 +4,13 @@
 #include <string>
 #include <string_view>
 
-namespace CLI {
-class App;
-}
+#include "cli/parser.h"
 
 namespace dcmt::cli {
 
 struct Command {
   std::string_view name;
-  void (*add)(CLI::App& app, int& exit_code);
+  void (*add)(Parser app, int& exit_code);
 };
 
 /// nullptr if there is no such command.

@@ -14,6 +14,7 @@
 #include "cli/command_table.h"
 #include "cli/commands.h"
 #include "cli/manual.h"
+#include "cli/parser.h"
 #include "trace/base/printable.h"
 
 namespace {
@@ -77,7 +78,8 @@ int dispatch(int argc, char** argv) {
       "6 no verdict, 7 the checked command failed, 130 stopped by Ctrl-C");
   // Only the called command adds its options; those of the others are not needed.
   const Command* const only = argc >= 2 ? command_named(argv[1]) : nullptr;
-  only != nullptr ? only->add(app, exit_code) : add_all_commands(app, exit_code);
+  const dcmt::cli::Parser parser(&app);
+  only != nullptr ? only->add(parser, exit_code) : add_all_commands(parser, exit_code);
 
   if (argc < 2) {
     std::cout << app.help();
@@ -104,6 +106,8 @@ int dispatch(int argc, char** argv) {
     return app.exit(success);
   } catch (const CLI::ParseError& error) {
     return usage_error(error.what(), called(app));
+  } catch (const dcmt::cli::UsageError& error) {
+    return usage_error(error.message, called(app));
   }
   return exit_code;
 }

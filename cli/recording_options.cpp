@@ -1,7 +1,5 @@
 #include "cli/recording_options.h"
 
-#include <CLI/CLI.hpp>
-
 #include <string>
 
 #include "cli/installation.h"
@@ -9,7 +7,7 @@
 
 namespace dcmt::cli {
 
-void add_recording_options(CLI::App& command, const std::shared_ptr<recorder::RecordingOptions>& options) {
+void add_recording_options(Parser command, const std::shared_ptr<recorder::RecordingOptions>& options) {
   options->folder.clear();  // until the program is known
   command.add_option("-o,--output", options->folder,
                      "Folder for the traces, one per process, named by rank; without it dc-memtrace-out/PROGRAM-TIME");
@@ -18,27 +16,27 @@ void add_recording_options(CLI::App& command, const std::shared_ptr<recorder::Re
           "--detail", [options](const std::string& text) { options->detail = *detail_of(text); },
           "lifetimes: storages from 64 KiB and all released ones; full: all storages, tensors and blocks; operators: "
           "all these, and every operator by name")
-      ->check(CLI::IsMember({"lifetimes", "full", "operators"}))
-      ->default_str(text_of(options->detail));
+      .one_of({"lifetimes", "full", "operators"})
+      .default_str(text_of(options->detail));
   command.add_option("--operators", options->operator_tables, "Tables of your gather and release operators (TOML)");
   command
       .add_option(
           "--max-disk", options->retention.max_disk,
           "Most that the trace of a process takes on disk. Once a tenth is used, only some steps are kept in full")
-      ->transform(CLI::AsSizeValue(false))
-      ->check(CLI::Range(std::int64_t{1} << 20, std::int64_t{1} << 50))
-      ->type_name("SIZE")
-      ->default_str("5GiB");
+      .byte_size()
+      .range(std::int64_t{1} << 20, std::int64_t{1} << 50)
+      .type_name("SIZE")
+      .default_str("5GiB");
   command
       .add_option(
           "--scratch", options->scratch,
           "Write the traces to a local folder below DIR, and move each to the output folder when it is finished. "
           "Without it only where the output folder is on a network file system: below $SLURM_TMPDIR, $TMPDIR or "
           "/tmp")
-      ->type_name("DIR");
+      .type_name("DIR");
   command.add_option("--spool-mib", options->spool_mib, "Shared memory per recorded process")
-      ->check(CLI::Range(1u, 4096u))
-      ->capture_default_str();
+      .range_unsigned(1, 4096)
+      .capture_default_str();
   command.add_flag("--force", options->replace, "Replace a run that is in the folder");
   command.add_flag("!--no-owners", options->owners,
                    "Do not read the program's memory during the run: it costs less, and no holder is named");

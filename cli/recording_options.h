@@ -3,16 +3,13 @@
 
 #include <memory>
 
+#include "cli/parser.h"
 #include "collector/recorder/drive/recording_options.h"
-
-namespace CLI {
-class App;
-}
 
 namespace dcmt::cli {
 
 /// -o, --detail, --operators, --max-disk, --spool-mib, --force, --no-owners, -q. `options` must outlive the parsing.
-void add_recording_options(CLI::App& command, const std::shared_ptr<recorder::RecordingOptions>& options);
+void add_recording_options(Parser command, const std::shared_ptr<recorder::RecordingOptions>& options);
 
 /// Sets the locations of the installation's parts that a recording needs.
 void set_installed_paths(recorder::RecordingOptions& options);

@@ -14,9 +14,23 @@ endif()
 
 find_program(DCMT_CCACHE ccache)
 if(DCMT_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
-  set(CMAKE_C_COMPILER_LAUNCHER ${DCMT_CCACHE})
-  set(CMAKE_CXX_COMPILER_LAUNCHER ${DCMT_CCACHE})
+  # Without this sloppiness ccache leaves alone what uses precompiled headers.
+  set(launcher env CCACHE_SLOPPINESS=pch_defines,time_macros ${DCMT_CCACHE})
+  set(CMAKE_C_COMPILER_LAUNCHER ${launcher})
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${launcher})
 endif()
+
+# Headers of the standard library that many files include, compiled once. dcmt_trace, on which everything depends, does it;
+# dcmt_use_precompiled(TARGET...) gives them to other libraries with the same flags. The sources include what they use all
+# the same: -DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON builds without.
+set(DCMT_PRECOMPILED <algorithm> <array> <atomic> <cassert> <charconv> <compare> <cstddef> <cstdint> <cstdlib> <cstring>
+  <deque> <filesystem> <functional> <iterator> <limits> <map> <memory> <new> <optional> <ranges> <set> <span> <string>
+  <string_view> <tuple> <type_traits> <unordered_map> <unordered_set> <utility> <variant> <vector>)
+function(dcmt_use_precompiled)
+  foreach(target IN LISTS ARGN)
+    target_precompile_headers(${target} REUSE_FROM dcmt_trace)
+  endforeach()
+endfunction()
 
 add_library(dcmt_options INTERFACE)
 target_include_directories(dcmt_options INTERFACE ${PROJECT_SOURCE_DIR})

@@ -15,12 +15,15 @@ mkdir -p "$dcmt_root/build"
 # With these, the same flags produce the same object in every build folder.
 export CCACHE_NOHASHDIR=1 CCACHE_BASEDIR=$dcmt_root
 
+# For recording and reports; and for all else: the viewer, tests, benchmarks.
 dcmt_packages=(
   g++ cmake ninja-build ccache git
   libfmt-dev libcli11-dev nlohmann-json3-dev libsqlite3-dev libtomlplusplus-dev
+  python3-venv python3-dev
+)
+dcmt_more_packages=(
   libgtest-dev libbenchmark-dev
   qt6-base-dev qt6-svg-dev fonts-dejavu-core
-  python3-venv python3-dev
   libjemalloc2 libtcmalloc-minimal4 libc6-i386 valgrind libxml2-utils bindfs
 )
 
@@ -58,18 +61,22 @@ dcmt_install_packages() {
   dcmt_as_root env DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends "$@"
 }
 
-# Installs the missing ones of dcmt_packages.
-dcmt_setup_packages() {
+# dcmt_install_missing PACKAGE...
+dcmt_install_missing() {
   local missing=() package
   command -v dpkg-query >/dev/null ||
-    dcmt_fail "this is not Debian or Ubuntu: install what corresponds to ${dcmt_packages[*]}; then cmake --preset release"
-  for package in "${dcmt_packages[@]}"; do
+    dcmt_fail "this is not Debian or Ubuntu: install what corresponds to $*; then cmake --preset release"
+  for package in "$@"; do
     [[ $(dpkg-query -W -f='${db:Status-Abbrev}' "$package" 2>/dev/null) == ii* ]] || missing+=("$package")
   done
   ((${#missing[@]} == 0)) && return
   ((EUID == 0)) || command -v sudo >/dev/null || dcmt_fail "run as root or install: ${missing[*]}"
   dcmt_step "installing ${#missing[@]} system packages" dcmt_install_packages "${missing[@]}"
 }
+
+# What recording and reports need; and what everything needs.
+dcmt_setup_build_packages() { dcmt_install_missing "${dcmt_packages[@]}"; }
+dcmt_setup_packages() { dcmt_install_missing "${dcmt_packages[@]}" "${dcmt_more_packages[@]}"; }
 
 # dcmt_find_missing FILE [--exact]: sets dcmt_missing to the requirements of scripts/FILE that dcmt_python lacks.
 dcmt_find_missing() {
@@ -125,10 +132,11 @@ dcmt_setup_test_requirements() {
       "$dcmt_python" -m pip install --no-deps "${target[@]}" "${dcmt_missing[@]}"
 }
 
-# dcmt_build PRESET: configures and builds into build/PRESET.
+# dcmt_build PRESET [TARGET...]: configures and builds into build/PRESET; without a target, everything.
 dcmt_build() {
+  local targets=("${@:2}")
   cd "$dcmt_root" || exit 1
   [[ -e build/$1/.ninja_log ]] || dcmt_need_space "building ($1)" $dcmt_build_gb "Free some."
   dcmt_step "configuring ($1)" cmake --preset "$1" -DDCMT_PYTHON="$dcmt_python"
-  dcmt_step "building ($1)" cmake --build --preset "$1" --parallel "$(nproc)"
+  dcmt_step "building ($1)" cmake --build --preset "$1" --parallel "$(nproc)" --target "${targets[@]:-all}"
 }
