@@ -54,8 +54,6 @@ std::string outside_sentence(const model::Report& report, const Style& style) {
   return text;
 }
 
-std::string_view round_of(const Growth& growth) { return growth.by_calls ? "call" : "step"; }
-
 /// Storages made after the last reading are taken to be held like others of the same place.
 std::string holder_confidence(const Growth& growth) {
   if (growth.seen == growth.storages) return "certain";
@@ -82,7 +80,7 @@ std::string growth_sentence(const model::Report& report, const Style& style) {
   for (const Finding& finding : report.findings) {
     if (!finding.growth || finding.growth->steps == 0) continue;
     holders.push_back(short_name(finding.growth->holder));
-    round = round_of(*finding.growth);
+    round = finding.growth->unit;
   }
   std::string kept = kept_sentence(report, style);
   kept += outside_sentence(report, style);
@@ -101,7 +99,7 @@ std::string growth_text(const Finding& finding, const Style& style) {
   const Growth& growth = *finding.growth;
   const std::string how =
       growth.steps > 0
-          ? fmt::format(" in {}, {} more each", counted(growth.steps, round_of(growth)), style.bytes(growth.per_step))
+          ? fmt::format(" in {}, {} more each", counted(growth.steps, growth.unit), style.bytes(growth.per_step))
           : std::string();
   std::string text =
       fmt::format("{}  {}  {}   {}{}   holder: {}\n", finding.number, style.bad(growth.steps > 0 ? "GROWS" : "KEPT"),

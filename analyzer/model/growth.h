@@ -44,6 +44,7 @@ struct Growth {
   std::optional<std::string_view> place, type;
   std::int64_t steps = 0, storages = 0, seen = 0;
   Bytes per_step, alone;
+  std::string_view unit;
   bool by_calls = false;
   std::vector<GrowthSite> sites;
   std::vector<StoringStatement> stored_by;
@@ -55,11 +56,14 @@ struct Growth {
     field("place", &Growth::place,
           "where the frame stood that is the root of this path, at the last reading; null: another root");
     field("type", &Growth::type, "of the container that has them as entries, as \"list\"; null: it is none");
-    field("steps", &Growth::steps, "in which it grew, to the end of the last one; 0: it does not grow");
+    field("steps", &Growth::steps, "in which it grew, to the last one; 0: it does not grow");
+    field("unit", &Growth::unit,
+          "what is counted in `steps`: \"step\", \"backward\" or, where neither fits, \"call\" of the place that "
+          "made the storages");
     field("per_step_bytes", &Growth::per_step, "mean over these");
     field("by_calls", &Growth::by_calls,
-          "the program has no steps: `steps` are its calls of the first place that it reaches again and again");
-    field("storages", &Growth::storages, "alive at the end of the last step");
+"`unit` is \"call\"");
+    field("storages", &Growth::storages, "alive when the program makes its last storage");
     field("seen", &Growth::seen,
           "of them, those that a reading of the memory found there; the others were made at the same places");
     field("alone_bytes", &Growth::alone,

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <limits>
 #include <set>
 #include <string>
 #include <string_view>
@@ -26,14 +27,13 @@ struct Evidence {
 
 class ReadingsBetween {
  public:
-  ReadingsBetween(const TraceData& data, const Rounds& rounds, const std::vector<ContainerId>& keeping)
-      : data_(data), rounds_(rounds), keeping_(keeping) {}
+  ReadingsBetween(const TraceData& data, const std::vector<ContainerId>& keeping) : data_(data), keeping_(keeping) {}
 
   void add(const Living& living, const Living& next, Evidence& evidence) const {
     std::set<ScanId> kept;
     std::set<ScanId> used;
     const auto found = [&](const Scan& scan, std::string_view path) {
-      if (scan.from < rounds_.end(living.round) || scan.from >= next.storage->span.from_seq) return;
+      if (scan.from < living.round_end || scan.from >= next.storage->span.from_seq) return;
       const bool keeps = is_what_keeps(path);
       (keeps ? kept : used).insert(scan.id);
       if (keeps) return;
@@ -76,9 +76,13 @@ class ReadingsBetween {
   }
 
   const TraceData& data_;
-  const Rounds& rounds_;
   const std::vector<ContainerId> keeping_;
 };
+
+/// The end of its round; for an open round, after all others.
+Sequence end_of(const Living& living) {
+  return living.round_end.valid() ? living.round_end : Sequence(std::numeric_limits<std::int64_t>::max());
+}
 
 bool only_some_rounds_make(const Series& series) {
   return 2 * (series.back()->round - series.front()->round) >= 3 * (series.size() - 1);
@@ -92,14 +96,14 @@ struct OwnUse::Uses {
   bool until_made = false;  ///< until the next storages have been made, not only until they begin to be made
 };
 
-OwnUse::OwnUse(const TraceData& data, const Rounds& rounds, const std::map<StackId, OutlivingSite>& sites)
-    : data_(data), rounds_(rounds), not_kept_(data, rounds, sites) {
+OwnUse::OwnUse(const TraceData& data, const std::map<StackId, OutlivingSite>& sites)
+    : data_(data), not_kept_(data, sites) {
   std::map<std::string, Uses> of_variables;
   for (const auto& [stack, site] : sites) {
     const UsualHolders usual(data, site);
     Uses of_site;
     for (const Series& series : series_of(site)) {
-      const ReadingsBetween readings(data, rounds, usual.of(series.front()->position).containers);
+      const ReadingsBetween readings(data, usual.of(series.front()->position).containers);
       Evidence evidence;
       for (std::size_t i = 0; i + 1 < series.size(); ++i) readings.add(*series[i], *series[i + 1], evidence);
       for (const auto& [variable, is_value] : evidence.variables) {
@@ -124,18 +128,18 @@ Sequence OwnUse::begin_of(const Storage& storage) const {
 }
 
 void OwnUse::add(const Uses& uses) {
-  std::map<std::size_t, Sequence> made;  // in each round, the last or the first one
+  std::map<Sequence, Sequence> made;  // by the end of the round: the last or the first one of it
   for (const Series& series : uses.series) {
     for (const Living* each : series) {
       const Sequence one = uses.until_made ? each->storage->span.from_seq : begin_of(*each->storage);
-      const auto [at, is_new] = made.try_emplace(each->round, one);
+      const auto [at, is_new] = made.try_emplace(end_of(*each), one);
       if (!is_new) at->second = uses.until_made ? std::max(at->second, one) : std::min(at->second, one);
     }
   }
   for (const Series& series : uses.series) {
     for (const Living* each : series) {
-      const auto next = made.upper_bound(each->round);
-      const auto [until, is_new] = until_.try_emplace(each->storage->id, rounds_.end(each->round));
+      const auto next = made.upper_bound(end_of(*each));
+      const auto [until, is_new] = until_.try_emplace(each->storage->id, end_of(*each));
       if (next == made.end()) {
         until->second.reset();
       } else if (until->second) {
@@ -149,9 +153,8 @@ std::optional<Sequence> OwnUse::until(const Living& living) const {
   const auto found = until_.find(living.storage->id);
   if (found != until_.end()) return found->second;
   const std::optional<Sequence> as_others = not_kept_.until(living);
-  if (living.round >= rounds_.size()) return as_others;
-  const Sequence end = rounds_.end(living.round);
-  return std::min(end, as_others.value_or(end));
+  if (!living.round_end.valid()) return as_others;
+  return std::min(living.round_end, as_others.value_or(living.round_end));
 }
 
 }  // namespace dcmt::analyzer

@@ -5,7 +5,7 @@
 #include <optional>
 
 #include "analyzer/rules/not_kept.h"
-#include "analyzer/rules/outliving.h"
+#include "analyzer/rules/growing_sites.h"
 
 namespace dcmt::analyzer {
 
@@ -15,7 +15,7 @@ namespace dcmt::analyzer {
 /// to be made. The latter is also assumed if only some rounds make such storages and no reading says more.
 class OwnUse {
  public:
-  OwnUse(const TraceData& data, const Rounds& rounds, const std::map<StackId, OutlivingSite>& sites);
+  OwnUse(const TraceData& data, const std::map<StackId, OutlivingSite>& sites);
 
   /// nullopt: to the end of the run.
   [[nodiscard]] std::optional<Sequence> until(const Living& living) const;
@@ -26,7 +26,6 @@ class OwnUse {
   [[nodiscard]] Sequence begin_of(const Storage& storage) const;
 
   const TraceData& data_;
-  const Rounds& rounds_;
   const NotKept not_kept_;
   std::map<StorageId, std::optional<Sequence>> until_;  ///< storages that are needed beyond their round
 };

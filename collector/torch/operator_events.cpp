@@ -357,6 +357,7 @@ BackwardSpan::BackwardSpan() noexcept {
   begun_ = true;
   begin_op(*thread, this, "autograd::engine::execute", wire::OpScope::kBackward);
   write_at_once();
+  agent::hold_at_backward();
 }
 
 BackwardSpan::~BackwardSpan() {

@@ -49,7 +49,7 @@ void add_growth(Rows& rows, const model::Growth& growth) {
   if (growth.steps > 0) {
     add(rows, "grows",
         QStringLiteral("in %1, %2 more each")
-            .arg(text(model::counted(growth.steps, growth.by_calls ? "call" : "step")),
+            .arg(text(model::counted(growth.steps, growth.unit)),
                  exact_bytes(growth.per_step.value)));
   }
   add(rows, "storages",

@@ -32,7 +32,8 @@ constexpr int kMostLastReadings = 2;
 
 /// True if the process waits.
 bool is_asked(AskedReading word) {
-  return word == AskedReading::kEnded || word == AskedReading::kRequested || word == AskedReading::kUnderWay;
+  return word == AskedReading::kEnded || word == AskedReading::kRequested || word == AskedReading::kHeld ||
+         word == AskedReading::kUnderWay;
 }
 
 /// Quotes the words for a shell.
@@ -314,6 +315,8 @@ Status ProcessRecorder::serve_asked_reading() {
   DCMT_RETURN_IF_ERROR(apply_sequenced());
   if (reader_.asked_reading() == AskedReading::kRequested) {
     serve_request();
+  } else if (reader_.asked_reading() == AskedReading::kHeld || held_) {
+    serve_hold();
   } else if (!requested_) {
     if (!program_ended_) DCMT_RETURN_IF_ERROR(sample_last());
     serve_end();
@@ -333,6 +336,20 @@ void ProcessRecorder::serve_request() {
     reader_.answer(AskedReading::kUnderWay);
     begin_reading(*memory_, scan::Scope::kAll);
   }
+}
+
+void ProcessRecorder::serve_hold() {
+  if (held_) {
+    if (variables_ != nullptr && variables_->is_reading()) return;
+    held_ = false;
+    return reader_.answer(AskedReading::kDone);
+  }
+  if (variables_ == nullptr || !begins_readings_ || !first_record_ || program_ended_)
+    return reader_.answer(AskedReading::kNotRead);
+  if (variables_->is_reading()) return;  // it began before the hold
+  held_ = true;
+  reader_.answer(AskedReading::kUnderWay);
+  begin_reading(*variables_, scan::Scope::kVariables);
 }
 
 void ProcessRecorder::serve_end() {

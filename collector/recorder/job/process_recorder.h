@@ -138,6 +138,8 @@ class ProcessRecorder {
   void serve_end();
   /// Reads the memory of a program that requests it, after the running reading.
   void serve_request();
+  /// Reads the variables of a program that waits at a point of its work.
+  void serve_hold();
   /// Processes a reading that is over, and begins one that is due.
   Status read(MemoryReader& reader, scan::Scope scope);
   /// The process's allocated bytes, as a share of their highest value so far.
@@ -169,6 +171,7 @@ class ProcessRecorder {
   bool counts_all_ = true;            ///< memory from before the recording is counted, too
   std::uint64_t new_peaks_ = 0;       ///< restarts of the peak that the process has requested so far
   bool requested_ = false;            ///< the program has requested the running reading
+  bool held_ = false;                 ///< the program waits for the running reading of variables
   enum class ExtraReading : std::uint8_t { kNone, kWanted, kUnderWay, kOver };
   ExtraReading extra_reading_ = ExtraReading::kNone;
   ScanSchedule schedule_;
