@@ -29,6 +29,9 @@ constexpr double kLongPause = 2;
 /// The program's other work goes on without growth if it makes this share of what it made beside it before.
 constexpr double kGoesOn = 0.5;
 
+/// Other storages that a place may make between two that replace each other.
+constexpr std::ptrdiff_t kMostBeside = 64;
+
 using Born = std::vector<const Storage*>;  // in the order of birth
 
 /// The followed storages of a run, by the place that made them.
@@ -100,9 +103,8 @@ bool Places::is_beyond(const Born& born, const Born& kept) const {
     if (each->span.from_seq < first) {
       changes.emplace_back(each->span.from_seq, 1);
       if (ended) changes.emplace_back(each->span.to_seq, -1);
-    } else if (ended) {
-      longest = std::max(longest, clock_.at(each->span.to_seq) - work_at(each));
     }
+    if (ended && each->span.to_seq > first) longest = std::max(longest, clock_.at(each->span.to_seq) - work_at(each));
   }
   std::ranges::sort(changes);
   std::int64_t alive = 0, most = 0;
@@ -150,13 +152,22 @@ Born Places::growing(const Born& born) const {
 }
 
 Born Places::replacing(const Born& born) const {
-  if (born.size() < kFewestBirths || !lives_on(born.back())) return {};
-  // Before the last one that is not larger than the one before, another value began.
-  std::size_t first = born.size() - 1;
-  while (first > 0 && born[first - 1]->bytes < born[first]->bytes && born[first - 1]->span.covers(born[first]->span.from_seq) &&
-         !lives_on(born[first - 1]))
-    --first;
-  Born chain(born.begin() + static_cast<std::ptrdiff_t>(first), born.end());
+  const auto last = std::ranges::find_if(born.rbegin(), born.rend(), [this](const Storage* each) { return lives_on(each); });
+  if (born.size() < kFewestBirths || last == born.rend()) return {};
+  Born chain{*last};
+  for (auto before = last + 1; before != born.rend();) {
+    // Of those that were alive when the larger one was made, the largest: the place may make other storages, too.
+    auto largest = born.rend();
+    for (auto each = before; each != born.rend(); ++each) {
+      const bool was_there = (*each)->span.covers(chain.back()->span.from_seq) && !lives_on(*each);
+      if (was_there && (largest == born.rend() || (*each)->bytes >= (*largest)->bytes)) largest = each;
+      if (each - before > kMostBeside) break;
+    }
+    if (largest == born.rend() || (*largest)->bytes >= chain.back()->bytes) break;
+    chain.push_back(*largest);
+    before = largest + 1;
+  }
+  std::ranges::reverse(chain);
   const bool grows = chain.size() >= kFewestBirths && is_even(chain) && goes_on(born, chain);
   return grows ? chain : Born();
 }

@@ -76,6 +76,12 @@ bool is_in_another_cycle(const TraceData& data, const HeldBy& by, StorageId stor
   return by.path == nullptr || holder_of(data.text(by.path->path)) != holder_of(latest);
 }
 
+/// False for a plain variable: it has one value, so what others of the place had is no evidence.
+bool holds_many(const TraceData& data, const HeldBy& by) {
+  if (!by.containers.empty()) return true;
+  return by.path != nullptr && !is_plain_variable(holder_of(data.text(by.path->path)));
+}
+
 std::map<std::string, Group> groups_of(const TraceData& data) {
   std::map<std::string, Group> groups;
   const std::map<StackId, OutlivingSite> sites = growing_sites(data);
@@ -87,7 +93,7 @@ std::map<std::string, Group> groups_of(const TraceData& data) {
       const HeldBy common = usual.of(living.position);
       HeldBy by = latest.had_it(living) ? HeldBy() : held_by(data, living.storage->id);
       const bool seen = !by.nobody();
-      if (!seen) by = is_in_another_cycle(data, common, living.storage->id) ? HeldBy() : common;
+      if (!seen && holds_many(data, common) && !is_in_another_cycle(data, common, living.storage->id)) by = common;
       const std::optional<Sequence> needed_until =
           site.replaced.empty() ? own_use.until(living) : living.storage->span.from_seq;
       for (const ContainerId id : by.containers) {

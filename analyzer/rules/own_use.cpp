@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <iterator>
 #include <limits>
 #include <set>
 #include <string>
@@ -118,6 +119,39 @@ OwnUse::OwnUse(const TraceData& data, const std::map<StackId, OutlivingSite>& si
     add(of_site);
   }
   for (const auto& [variable, uses] : of_variables) add(uses);
+  add_turns(sites);
+}
+
+void OwnUse::add_turns(const std::map<StackId, OutlivingSite>& sites) {
+  struct Turn {
+    Sequence from, to;  ///< births of the storage and of the next one of its kind
+    StorageId storage;
+  };
+  std::vector<Turn> turns;
+  const Sequence end = last_birth(data_);
+  for (const auto& [stack, site] : sites) {
+    for (const Series& series : series_of(site)) {
+      for (std::size_t i = 0; i < series.size(); ++i) {
+        const Storage& storage = *series[i]->storage;
+        turns.push_back({storage.span.from_seq, i + 1 < series.size() ? series[i + 1]->storage->span.from_seq : end,
+                         storage.id});
+      }
+    }
+  }
+  std::ranges::sort(turns, {}, &Turn::from);
+  std::vector<const Storage*> born;
+  for (const Storage& storage : data_.storages) {
+    if (storage.bytes.value > 0 && storage.span.ended()) born.push_back(&storage);
+  }
+  std::ranges::sort(born, {}, [](const Storage* each) { return each->span.from_seq; });
+  std::set<Sequence> ends;  // of those that were born by then
+  auto next = born.begin();
+  for (const Turn& turn : turns) {
+    for (; next != born.end() && (*next)->span.from_seq <= turn.from; ++next) ends.insert((*next)->span.to_seq);
+    const auto after = ends.upper_bound(turn.to);
+    if (after == ends.begin() || *std::prev(after) <= turn.from) continue;
+    turns_[turn.storage] = *std::prev(after);
+  }
 }
 
 /// The begin of the storage's memory: its block is recorded before the storage.
@@ -152,9 +186,18 @@ void OwnUse::add(const Uses& uses) {
 std::optional<Sequence> OwnUse::until(const Living& living) const {
   const auto found = until_.find(living.storage->id);
   if (found != until_.end()) return found->second;
-  const std::optional<Sequence> as_others = not_kept_.until(living);
-  if (!living.round_end.valid()) return as_others;
-  return std::min(living.round_end, as_others.value_or(living.round_end));
+  std::optional<Sequence> until = not_kept_.until(living);
+  const auto sooner = [&](Sequence at) { until = std::min(at, until.value_or(at)); };
+  if (living.round_end.valid()) sooner(living.round_end);
+  if (const auto turn = turns_.find(living.storage->id); turn != turns_.end()) sooner(turn->second);
+  Sequence tensors;
+  bool all_ended = true;
+  for (const Tensor* tensor : data_.tensors_by_storage.of(living.storage->id)) {
+    all_ended &= tensor->span.ended();
+    tensors = std::max(tensors, tensor->span.to_seq);
+  }
+  if (all_ended && tensors.valid()) sooner(tensors);
+  return until;
 }
 
 }  // namespace dcmt::analyzer
