@@ -85,6 +85,16 @@ Sequence end_of(const Living& living) {
   return living.round_end.valid() ? living.round_end : Sequence(std::numeric_limits<std::int64_t>::max());
 }
 
+/// The end of the recorded tensors of a storage; zero if one of them is alive.
+Sequence end_of_tensors(const TraceData& data, StorageId storage) {
+  Sequence end;
+  for (const Tensor* tensor : data.tensors_by_storage.of(storage)) {
+    if (!tensor->span.ended()) return {};
+    end = std::max(end, tensor->span.to_seq);
+  }
+  return end;
+}
+
 bool only_some_rounds_make(const Series& series) {
   return 2 * (series.back()->round - series.front()->round) >= 3 * (series.size() - 1);
 }
@@ -124,19 +134,23 @@ OwnUse::OwnUse(const TraceData& data, const std::map<StackId, OutlivingSite>& si
 
 void OwnUse::add_turns(const std::map<StackId, OutlivingSite>& sites) {
   struct Turn {
-    Sequence from, to;  ///< births of the storage and of the next one of its kind
-    StorageId storage;
+    Sequence from, to;  ///< births of the storage and of a later one of its place
+    Sequence* end;
   };
   std::vector<Turn> turns;
   const Sequence end = last_birth(data_);
-  for (const auto& [stack, site] : sites) {
-    for (const Series& series : series_of(site)) {
-      for (std::size_t i = 0; i < series.size(); ++i) {
-        const Storage& storage = *series[i]->storage;
-        turns.push_back({storage.span.from_seq, i + 1 < series.size() ? series[i + 1]->storage->span.from_seq : end,
-                         storage.id});
-      }
+  const auto add_to = [&](const Series& series, Sequence Dropped::*member) {
+    for (std::size_t i = 0; i < series.size(); ++i) {
+      const Storage& storage = *series[i]->storage;
+      turns.push_back({storage.span.from_seq, i + 1 < series.size() ? series[i + 1]->storage->span.from_seq : end,
+                       &(dropped_[storage.id].*member)});
     }
+  };
+  for (const auto& [stack, site] : sites) {
+    Series all;
+    for (const Living& living : site.living) all.push_back(&living);
+    add_to(all, &Dropped::before_next);
+    for (const Series& series : series_of(site)) add_to(series, &Dropped::before_next_of_kind);
   }
   std::ranges::sort(turns, {}, &Turn::from);
   std::vector<const Storage*> born;
@@ -149,8 +163,7 @@ void OwnUse::add_turns(const std::map<StackId, OutlivingSite>& sites) {
   for (const Turn& turn : turns) {
     for (; next != born.end() && (*next)->span.from_seq <= turn.from; ++next) ends.insert((*next)->span.to_seq);
     const auto after = ends.upper_bound(turn.to);
-    if (after == ends.begin() || *std::prev(after) <= turn.from) continue;
-    turns_[turn.storage] = *std::prev(after);
+    if (after != ends.begin() && *std::prev(after) > turn.from) *turn.end = *std::prev(after);
   }
 }
 
@@ -189,14 +202,11 @@ std::optional<Sequence> OwnUse::until(const Living& living) const {
   std::optional<Sequence> until = not_kept_.until(living);
   const auto sooner = [&](Sequence at) { until = std::min(at, until.value_or(at)); };
   if (living.round_end.valid()) sooner(living.round_end);
-  if (const auto turn = turns_.find(living.storage->id); turn != turns_.end()) sooner(turn->second);
-  Sequence tensors;
-  bool all_ended = true;
-  for (const Tensor* tensor : data_.tensors_by_storage.of(living.storage->id)) {
-    all_ended &= tensor->span.ended();
-    tensors = std::max(tensors, tensor->span.to_seq);
-  }
-  if (all_ended && tensors.valid()) sooner(tensors);
+  const Dropped& dropped = dropped_.at(living.storage->id);
+  if (dropped.before_next_of_kind.valid()) sooner(dropped.before_next_of_kind);
+  // If its first tensor has ended, a view keeps it. Other views may have been of use for longer.
+  if (const Sequence ended = end_of_tensors(data_, living.storage->id); ended.valid() && dropped.before_next.valid())
+    sooner(std::max(ended, dropped.before_next));
   return until;
 }
 

@@ -30,7 +30,13 @@ class OwnUse {
   const TraceData& data_;
   const NotKept not_kept_;
   std::map<StorageId, std::optional<Sequence>> until_;  ///< storages that are needed beyond their round
-  std::map<StorageId, Sequence> turns_;                 ///< until the program has dropped what it had beside them
+  /// When the program had dropped what it had beside a storage, of what it drops before it makes another one that it
+  /// keeps. Zero: there was nothing.
+  struct Dropped {
+    Sequence before_next;          ///< of its place
+    Sequence before_next_of_kind;  ///< of its place and position in the round
+  };
+  std::map<StorageId, Dropped> dropped_;
 };
 
 }  // namespace dcmt::analyzer
