@@ -159,7 +159,8 @@ Born Places::replacing(const Born& born) const {
     // Of those that were alive when the larger one was made, the largest: the place may make other storages, too.
     auto largest = born.rend();
     for (auto each = before; each != born.rend(); ++each) {
-      const bool was_there = (*each)->span.covers(chain.back()->span.from_seq) && !lives_on(*each);
+      const bool was_there = (*each)->span.covers(chain.back()->span.from_seq) &&
+                             (chain.size() == 1 || !(*each)->span.covers(chain[chain.size() - 2]->span.from_seq));
       if (was_there && (largest == born.rend() || (*each)->bytes >= (*largest)->bytes)) largest = each;
       if (each - before > kMostBeside) break;
     }

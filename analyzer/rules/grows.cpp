@@ -66,6 +66,15 @@ bool only_cycles_hold(const TraceData& data, StorageId storage) {
   });
 }
 
+/// The latest reading found only paths from one variable to the storage.
+bool only_one_variable_leads(const TraceData& data, StorageId storage) {
+  const auto paths = data.owners.paths_to(storage);
+  return std::ranges::all_of(paths, [&](const OwnerPath& path) {
+    return path.last_scan < paths.front().last_scan ||
+           variable_at_root(data.text(path.path)) == variable_at_root(data.text(paths.front().path));
+  });
+}
+
 /// True if the latest reading found the storage in a cycle, without proof yet, and `by` is something else. Then `by`
 /// does not hold it.
 bool is_in_another_cycle(const TraceData& data, const HeldBy& by, StorageId storage) {
@@ -111,7 +120,8 @@ std::map<std::string, Group> groups_of(const TraceData& data) {
       Group& group = groups[variable.empty() ? " " + std::to_string(place.value) : variable];
       group.growth.holder = variable;
       if (by.path != nullptr) group.growth.place = data.text(by.path->place);
-      const bool frees = by.path != nullptr && only_cycles_hold(data, by.path->storage);
+      const bool frees = by.path != nullptr && (only_cycles_hold(data, by.path->storage) ||
+                                                only_one_variable_leads(data, by.path->storage));
       group.add(site, living, needed_until, seen, frees, frees);
     }
   }
