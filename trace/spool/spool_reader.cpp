@@ -129,6 +129,13 @@ AskedReading SpoolReader::asked_reading() const {
                                                                     : AskedReading::kNone;
 }
 
+SpoolReader::Holds SpoolReader::holds() const {
+  const Header& each = header();
+  constexpr std::uint64_t kMost = std::numeric_limits<std::int64_t>::max();
+  return {each.holds.load(std::memory_order_relaxed), std::min(each.held_ns.load(std::memory_order_relaxed), kMost),
+          std::min(each.longest_hold_ns.load(std::memory_order_relaxed), kMost)};
+}
+
 void SpoolReader::answer(AskedReading answer) {
   std::atomic<std::uint32_t>& word = header().asked_reading;
   word.store(static_cast<std::uint32_t>(answer), std::memory_order_release);

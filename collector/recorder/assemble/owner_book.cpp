@@ -23,6 +23,11 @@ void OwnerBook::storage_ended(RowId storage) {
   }
 }
 
+bool OwnerBook::has_current(RowId storage) const {
+  const auto first = current_.lower_bound({storage, 0});
+  return first != current_.end() && first->first.first == storage;
+}
+
 bool OwnerBook::is_unsure_of(std::int64_t from, std::int64_t to) const {
   return std::ranges::any_of(unrooted_, [&](const auto& each) {
     // A storage's id is the number of the record with which it began.
@@ -153,7 +158,14 @@ Status OwnerBook::end(const MemoryReading& reading) {
   std::ranges::stable_sort(known, std::greater(), [](const auto& each) { return each.second->bytes; });
   if (known.size() > kMostStorages) known.resize(kMostStorages);
   DCMT_ASSIGN_OR_RETURN(const std::vector<RowId> containers, write_containers(reading));
+  std::set<RowId> unproved;
   for (const auto& [row, held] : known) {
+    // A process that ends or writes while it is read: the reading proves nothing about what an earlier one has proved.
+    const auto is_unproved = [](const scan::Holder& holder) { return holder.rooted && !holder.confirmed; };
+    if (std::ranges::all_of(held->holders, is_unproved) && has_current(row)) {
+      unproved.insert(row);
+      continue;
+    }
     Said said{{}, held->otherwise, held->is_unexplained};
     for (const std::uint32_t container : held->containers) said.containers.insert(containers[container]);
     const auto before = said_.find(row);
@@ -172,7 +184,8 @@ Status OwnerBook::end(const MemoryReading& reading) {
   if (reading.scope == scan::Scope::kAll) {
     unrooted_ = std::exchange(found_unrooted_, {});
     std::erase_if(current_, [&](const auto& each) {
-      return each.second.last_scan != scan_ && !begun.seen_since.contains(each.first.first);
+      const RowId storage = each.first.first;
+      return each.second.last_scan != scan_ && !begun.seen_since.contains(storage) && !unproved.contains(storage);
     });
     read_until_ = begun.from_seq;
   }

@@ -68,6 +68,8 @@ class OwnerBook {
     bool is_unexplained = false;
   };
   [[nodiscard]] UnderWay& under_way(scan::Scope scope) { return under_way_[static_cast<std::size_t>(scope)]; }
+  /// True if the latest readings have proved a holder of the storage.
+  [[nodiscard]] bool has_current(RowId storage) const;
   Status write_owner(RowId storage, std::int64_t position, const scan::Holder& holder);
   /// Returns the row of each container of a reading.
   Expected<std::vector<RowId>> write_containers(const MemoryReading& reading);

@@ -306,6 +306,7 @@ Progress ProcessRecorder::progress() {
   return {.growing = growing,
           .has_storages = highest_ >= kFollowedBytes,
           .stepped = totals.steps > 0,
+          .held = reader_.holds().count > 0,
           .of_peak = highest_ > 0 ? static_cast<double>(totals.allocated_bytes) / static_cast<double>(highest_) : 1};
 }
 
@@ -494,6 +495,11 @@ Status ProcessRecorder::finish(const std::string& exit, const std::string& state
   DCMT_RETURN_IF_ERROR(note_damage());
   DCMT_RETURN_IF_ERROR(assembler_->note_lost(reader_.lost()));
   DCMT_RETURN_IF_ERROR(assembler_->note_forked_children(reader_.forked_children()));
+  if (const spool::SpoolReader::Holds holds = reader_.holds(); holds.count > 0) {
+    DCMT_RETURN_IF_ERROR(writer_.set_meta(meta::kHolds, static_cast<std::int64_t>(holds.count)));
+    DCMT_RETURN_IF_ERROR(writer_.set_meta(meta::kHeldNs, static_cast<std::int64_t>(holds.all_ns)));
+    DCMT_RETURN_IF_ERROR(writer_.set_meta(meta::kLongestHoldNs, static_cast<std::int64_t>(holds.longest_ns)));
+  }
   DCMT_RETURN_IF_ERROR(writer_.set_meta(meta::kTorch, reader_.torch_version()));
   DCMT_RETURN_IF_ERROR(writer_.set_meta(meta::kPython, reader_.python_version()));
   if (samples_ != nullptr) DCMT_RETURN_IF_ERROR(samples_->write_limits());
