@@ -59,6 +59,14 @@ bool changes(std::atomic<std::uint32_t>& word, AskedReading value, std::uint64_t
   return true;
 }
 
+/// The process goes on: the recorder then sees that it has not waited until the reading was over.
+void stop_waiting(std::atomic<std::uint32_t>& word) noexcept {
+  for (const AskedReading open : {AskedReading::kHeld, AskedReading::kUnderWay}) {
+    auto unanswered = static_cast<std::uint32_t>(open);
+    if (word.compare_exchange_strong(unanswered, static_cast<std::uint32_t>(AskedReading::kNone))) return;
+  }
+}
+
 /// Asks unless an earlier request is still open. Publishes what this thread has done first.
 bool ask(std::atomic<std::uint32_t>& word, AskedReading question) noexcept {
   if (const TorchProvider* torch = torch_provider(); torch != nullptr) torch->before_exact_point();
@@ -81,11 +89,9 @@ void hold_here() noexcept {
   const std::uint64_t from = nanoseconds(CLOCK_MONOTONIC);
   if (!affords_hold(header, from) || !ask(header.asked_reading, AskedReading::kHeld)) return;
   const int error = errno;
-  if (changes(header.asked_reading, AskedReading::kHeld, from + kHoldAnswer)) {
-    changes(header.asked_reading, AskedReading::kUnderWay, from + kLongestHold);
-  } else {  // the recorder is busy
-    auto unanswered = static_cast<std::uint32_t>(AskedReading::kHeld);
-    header.asked_reading.compare_exchange_strong(unanswered, static_cast<std::uint32_t>(AskedReading::kNone));
+  if (!changes(header.asked_reading, AskedReading::kHeld, from + kHoldAnswer) ||
+      !changes(header.asked_reading, AskedReading::kUnderWay, from + kLongestHold)) {
+    stop_waiting(header.asked_reading);
   }
   const std::uint64_t held = nanoseconds(CLOCK_MONOTONIC) - from;
   header.holds.fetch_add(1, std::memory_order_relaxed);
@@ -147,8 +153,10 @@ void await_last_reading() noexcept {
   std::atomic<std::uint32_t>& word = spool_header()->asked_reading;
   if (ask(word, AskedReading::kEnded)) {
     const std::uint64_t now = nanoseconds(CLOCK_MONOTONIC);
-    if (changes(word, AskedReading::kEnded, now + g_exit_wait / kPartForAnswer)) {
-      changes(word, AskedReading::kUnderWay, now + g_exit_wait);
+    // A recorder that answers later still has to see that the program has ended.
+    if (changes(word, AskedReading::kEnded, now + g_exit_wait / kPartForAnswer) &&
+        !changes(word, AskedReading::kUnderWay, now + g_exit_wait)) {
+      stop_waiting(word);
     }
   }
   errno = error;

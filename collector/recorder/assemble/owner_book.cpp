@@ -42,14 +42,14 @@ RowId OwnerBook::UnderWay::row_of(std::uint64_t address, std::int64_t until_ns) 
   return end == ended.end() || end->second > until_ns ? row->second : 0;
 }
 
-Status OwnerBook::write_owner(RowId storage, std::int64_t position, const scan::Holder& holder) {
+Status OwnerBook::write_owner(RowId storage, std::int64_t position, const scan::Holder& holder, bool waited) {
   DCMT_ASSIGN_OR_RETURN(const RowId path, journal_.writer.intern(holder.path));
   OwnerRow row;
   row.storage = storage;
   row.path = path;
   row.position = position;
-  // Two readings must find that no root leads to it.
-  row.confirmed = holder.confirmed && (holder.rooted || unrooted_.contains({storage, path}));
+  // Two readings must find that no root leads to it, unless nothing could change during this one.
+  row.confirmed = holder.confirmed && (holder.rooted || waited || unrooted_.contains({storage, path}));
   if (!holder.rooted) found_unrooted_.emplace(storage, path);
   row.scan = row.last_scan = scan_;
   if (!holder.place.empty()) {
@@ -104,9 +104,9 @@ Status OwnerBook::write_held(RowId storage, const scan::HeldStorage& held, Said 
   return {};
 }
 
-Status OwnerBook::write_owners(RowId storage, const scan::HeldStorage& held) {
+Status OwnerBook::write_owners(RowId storage, const scan::HeldStorage& held, bool waited) {
   std::int64_t position = 0;
-  for (const scan::Holder& holder : held.holders) DCMT_RETURN_IF_ERROR(write_owner(storage, position++, holder));
+  for (const scan::Holder& holder : held.holders) DCMT_RETURN_IF_ERROR(write_owner(storage, position++, holder, waited));
   return {};
 }
 
@@ -178,7 +178,7 @@ Status OwnerBook::end(const MemoryReading& reading) {
     if (before == said_.end() || !says_less(said, before->second)) {
       DCMT_RETURN_IF_ERROR(write_held(row, *held, std::move(said)));
     }
-    DCMT_RETURN_IF_ERROR(write_owners(row, *held));
+    DCMT_RETURN_IF_ERROR(write_owners(row, *held, reading.waited));
   }
   // An object that a reading of variables did not find may still exist.
   if (reading.scope == scan::Scope::kAll) {

@@ -373,7 +373,8 @@ void ProcessRecorder::serve_end() {
 }
 
 void ProcessRecorder::begin_reading(MemoryReader& reader, scan::Scope scope) {
-  reading_began_[static_cast<std::size_t>(scope)] = {since_first_record(), progress()};
+  const bool waits = reader_.asked_reading() == AskedReading::kUnderWay && (held_ || program_ended_);
+  reading_began_[static_cast<std::size_t>(scope)] = {since_first_record(), progress(), waits};
   assembler_->reading_begins(scope);
   if (scope == scan::Scope::kAll && extra_reading_ == ExtraReading::kWanted) extra_reading_ = ExtraReading::kUnderWay;
   const bool searches = scope == scan::Scope::kAll &&
@@ -400,10 +401,11 @@ Status ProcessRecorder::end_reading(MemoryReader& reader, bool wait) {
   // Apply first what the process has published up to the end of the reading.
   reader_.read();
   DCMT_RETURN_IF_ERROR(apply_sequenced());
-  const MemoryReading& done = **reading;
+  MemoryReading done = std::move(**reading);
+  const Began& began = reading_began_[static_cast<std::size_t>(done.scope)];
+  done.waited = began.waits && reader_.asked_reading() == AskedReading::kUnderWay;
   // A reading that the program requested does not count for the recorder's share.
   if (!requested_ || done.scope == scan::Scope::kVariables) {
-    const Began& began = reading_began_[static_cast<std::size_t>(done.scope)];
     schedule_.done(done.scope, began.at, done.cpu_seconds, began.program);
   }
   return assembler_->reading_ended(done);

@@ -180,6 +180,7 @@ class ProcessRecorder {
   struct Began {
     double at = 0;     ///< begin, in seconds since the first record
     Progress program;  ///< at the begin: the reading may miss later events
+    bool waits = false;  ///< the process waits for it
   };
   std::array<Began, 2> reading_began_{};  ///< by scope
   std::string trace_path_;
