@@ -61,15 +61,19 @@ std::string holder_confidence(const Growth& growth) {
 }
 
 /// Found by text: a single statement is probably the right one; of several, nothing shows which one it was.
-std::string stored_by_text(const Growth& growth, const Style& style) {
-  const std::size_t count = growth.stored_by.size();
-  if (count > kMostSites) return {};
+std::string statements_text(std::string_view label, const std::vector<model::StoringStatement>& statements,
+                            const Style& style) {
   std::string text;
-  for (std::size_t i = 0; i < count; ++i) {
-    const std::string label = i != 0 ? "" : count == 1 ? "added at" : "one of";
-    text += labelled(label, growth.stored_by[i].site + "   " + growth.stored_by[i].text, style);
+  if (statements.size() > kMostSites) return text;
+  for (const model::StoringStatement& each : statements) {
+    text += labelled(text.empty() ? label : "", each.site + "   " + each.text, style);
   }
   return text;
+}
+
+std::string stored_by_text(const Growth& growth, const Style& style) {
+  return statements_text(growth.stored_by.size() == 1 ? "added at" : "one of", growth.stored_by, style) +
+         statements_text("called at", growth.called_at, style);
 }
 
 }  // namespace

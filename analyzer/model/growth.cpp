@@ -47,7 +47,9 @@ std::optional<Growth> growth_of(const TraceData& data, const analyzer::Finding& 
     sum.storages += site.storages;
   }
   std::ranges::stable_sort(growth.sites, std::greater(), &GrowthSite::bytes);
-  for (const analyzer::StoringStatement& each : from.stored_by) growth.stored_by.push_back({each.site, each.text});
+  for (const analyzer::StoringStatement& each : from.stored_by.statements)
+    growth.stored_by.push_back({each.site, each.text});
+  for (const analyzer::StoringStatement& each : from.stored_by.calls) growth.called_at.push_back({each.site, each.text});
   if (!from.storages.empty()) growth.example = from.storages.back().storage;
   return growth;
 }

@@ -47,7 +47,7 @@ struct Growth {
   std::string_view unit;
   bool by_calls = false;
   std::vector<GrowthSite> sites;
-  std::vector<StoringStatement> stored_by;
+  std::vector<StoringStatement> stored_by, called_at;
   std::optional<StorageId> example;
 
   static constexpr std::string_view kShape = "growth";
@@ -72,6 +72,8 @@ struct Growth {
     field("stored_by", &Growth::stored_by,
           "statements that may have put them there, found by their text in the user's files through which they were "
           "made: one is likely the one, of several nothing says which; empty: none was found");
+    field("called_at", &Growth::called_at,
+          "lines of the user's files that call the functions in which these statements stand, found by their text");
     field("example", &Growth::example, "the storage of it that was made last");
   }
 };

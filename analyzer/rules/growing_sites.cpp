@@ -65,6 +65,7 @@ class Places {
     return storage->span.covers(end_) && bytes_at(data_, *storage, end_).value > 0;
   }
   [[nodiscard]] bool is_even(const Born& kept) const;
+  [[nodiscard]] bool last_is_kept(const Born& kept) const;
   [[nodiscard]] bool is_beyond(const Born& born, const Born& kept) const;
   [[nodiscard]] bool still_keeps(const Born& born, const Born& kept) const;
   [[nodiscard]] bool goes_on(const Born& born, const Born& kept) const;
@@ -94,9 +95,15 @@ bool Places::is_even(const Born& kept) const {
          static_cast<double>(*std::ranges::min_element(quarters)) >= kEven * static_cast<double>(kept.size()) / 4;
 }
 
+/// True if a reading found the latest storage in a container. Else a variable may have it, until its next value.
+bool Places::last_is_kept(const Born& kept) const {
+  const Held* held = data_.owners.of(kept.back()->id);
+  return held != nullptr && !held->containers.empty();
+}
+
 bool Places::is_beyond(const Born& born, const Born& kept) const {
   const Sequence first = kept.front()->span.from_seq;
-  std::vector<std::pair<Sequence, int>> changes;
+  std::vector<std::pair<Sequence, int>> changes;  // a new value is made before a variable drops the one before
   double longest = 0;
   for (const Storage* each : born) {
     const bool ended = each->span.ended() && each->span.to_seq <= end_;
@@ -108,7 +115,10 @@ bool Places::is_beyond(const Born& born, const Born& kept) const {
   }
   std::ranges::sort(changes);
   std::int64_t alive = 0, most = 0;
-  for (const auto& [at, change] : changes) most = std::max(most, alive += change);
+  for (const auto& [at, change] : changes) {
+    if (change > 0) most = std::max(most, alive);
+    alive += change;
+  }
   return static_cast<double>(kept.size()) > kBeyond * static_cast<double>(most) &&
          clock_.total() - work_at(kept.front()) > kBeyond * longest;
 }
@@ -146,7 +156,7 @@ bool Places::goes_on(const Born& born, const Born& kept) const {
 Born Places::growing(const Born& born) const {
   Born kept;
   std::ranges::copy_if(born, std::back_inserter(kept), [this](const Storage* each) { return lives_on(each); });
-  const bool grows = kept.size() >= kFewestBirths && is_even(kept) && is_beyond(born, kept) && still_keeps(born, kept) &&
+  const bool grows = kept.size() >= kFewestBirths && (kept.size() > kFewestBirths || last_is_kept(kept)) && is_even(kept) && is_beyond(born, kept) && still_keeps(born, kept) &&
                      goes_on(born, kept);
   return grows ? kept : Born();
 }

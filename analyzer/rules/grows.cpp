@@ -148,7 +148,9 @@ void count_rounds(const Group& group, Growth& growth) {
 /// What the storing statement itself makes, as in `losses.append(v.clone())`, the program needs no longer.
 void free_at_storing(const TraceData& data, Growth& growth) {
   std::set<std::string> sites;
-  for (const StoringStatement& each : growth.stored_by) sites.insert(each.site);
+  for (const auto* statements : {&growth.stored_by.statements, &growth.stored_by.calls}) {
+    for (const StoringStatement& each : *statements) sites.insert(each.site);
+  }
   for (GrowingStorage& each : growth.storages) {
     const Storage* storage = data.storages.find(each.storage);
     const Frame* frame = data.frames.find(site_of(data, storage->birth.stack));

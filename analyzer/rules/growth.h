@@ -43,7 +43,7 @@ struct Growth {
   /// Storages that larger ones of the holder have replaced. They are not in the sums, but a peak contains them.
   std::vector<GrowingStorage> replaced;
   std::vector<GrowingSite> sites;  ///< most bytes first
-  std::vector<StoringStatement> stored_by;  ///< statements that may have put them there
+  Storing stored_by;               ///< statements that may have put them there
 };
 
 /// The storages of one holder, and the places where they were made.
