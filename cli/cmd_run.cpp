@@ -149,6 +149,9 @@ void add_run_command(Parser app, int& exit_code) {
       .range(0, 600)
       .envname(agent::kEnvExitWait)
       .capture_default_str();
+  run.add_flag("!--no-hold", options->holds,
+               "Do not let the program wait while its variables are read. Without this option it waits some 10 ms at "
+               "a time, 0.6 s and 0.2 % of its time in all");
   auto standby = std::make_shared<bool>(false);
   run.add_flag("--standby", *standby,
                "Record nothing now: each process that uses torch waits until dc-memtrace attach asks for it. Options "

@@ -4,6 +4,20 @@
 #include "analyzer/storages/stacks.h"
 
 namespace dcmt::model {
+namespace {
+
+using analyzer::RoundKind;
+
+std::string_view unit_of(RoundKind kind) {
+  switch (kind) {
+    case RoundKind::kStep: return "step";
+    case RoundKind::kBackward: return "backward";
+    case RoundKind::kCall: return "call";
+  }
+  return "";
+}
+
+}  // namespace
 
 std::optional<Growth> growth_of(const TraceData& data, const analyzer::Finding& finding) {
   if (!finding.growth) return std::nullopt;
@@ -16,7 +30,8 @@ std::optional<Growth> growth_of(const TraceData& data, const analyzer::Finding& 
   growth.storages = static_cast<std::int64_t>(from.storages.size());
   growth.seen = from.seen;
   growth.per_step = from.per_round;
-  growth.by_calls = from.by_calls;
+  growth.unit = unit_of(from.kind);
+  growth.by_calls = from.kind == RoundKind::kCall;
   growth.alone = from.alone;
   for (const analyzer::GrowingSite& site : from.sites) {
     const std::string text = analyzer::describe_site(data, site.stack);
@@ -31,9 +46,8 @@ std::optional<Growth> growth_of(const TraceData& data, const analyzer::Finding& 
     sum.storages += site.storages;
   }
   std::ranges::stable_sort(growth.sites, std::greater(), &GrowthSite::bytes);
-  std::vector<StackId> made_at;
-  for (const analyzer::GrowingSite& site : from.sites) made_at.push_back(site.stack);
-  growth.stored_by = analyzer::stored_by(data, from.holder, made_at);
+  growth.stored_by = from.stored_by.statements;
+  growth.called_at = from.stored_by.calls;
   if (!from.storages.empty()) growth.example = from.storages.back().storage;
   return growth;
 }

@@ -35,9 +35,10 @@ struct Growth {
   std::optional<std::string_view> place, type;
   std::int64_t steps = 0, storages = 0, seen = 0;
   Bytes per_step, alone;
+  std::string_view unit;
   bool by_calls = false;
   std::vector<GrowthSite> sites;
-  std::vector<analyzer::StoringStatement> stored_by;
+  std::vector<analyzer::StoringStatement> stored_by, called_at;
   std::optional<StorageId> example;
 
   static constexpr std::string_view kShape = "growth";
@@ -46,11 +47,14 @@ struct Growth {
     field("place", &Growth::place,
           "where the frame stood that is the root of this path, at the last reading; null: another root");
     field("type", &Growth::type, "of the container that has them as entries, as \"list\"; null: it is none");
-    field("steps", &Growth::steps, "in which it grew, to the end of the last one; 0: it does not grow");
+    field("steps", &Growth::steps, "in which it grew, to the last one; 0: it does not grow");
+    field("unit", &Growth::unit,
+          "what is counted in `steps`: \"step\", \"backward\" or, where neither fits, \"call\" of the place that "
+          "made the storages");
     field("per_step_bytes", &Growth::per_step, "mean over these");
     field("by_calls", &Growth::by_calls,
-          "the program has no steps: `steps` are its calls of the first place that it reaches again and again");
-    field("storages", &Growth::storages, "alive at the end of the last step");
+"`unit` is \"call\"");
+    field("storages", &Growth::storages, "alive when the program makes its last storage");
     field("seen", &Growth::seen,
           "of them, those that a reading of the memory found there; the others were made at the same places");
     field("alone_bytes", &Growth::alone, "bytes freed if only this holder is cleared");
@@ -58,6 +62,8 @@ struct Growth {
     field("stored_by", &Growth::stored_by,
           "statements that may have put them there, found by their text in the user's files through which they were "
           "made: one is likely the one, of several nothing says which; empty: none was found");
+    field("called_at", &Growth::called_at,
+          "lines of the user's files that call the functions in which these statements stand, found by their text");
     field("example", &Growth::example, "the storage of it that was made last");
   }
 };

@@ -1,34 +1,47 @@
-// Storages that outlive the round in which they were made, more of them in every part of the run, and of which hardly
-// any are freed. Not growth: what fills up and stops (a cache, a ring of buffers), and what is replaced (an average of
-// weights).
+// Storages that accumulate throughout a stretch of the run and are rarely freed, by their holders. Not growth: what fills
+// up and stops (a cache, a ring of buffers), and what is replaced (an average of weights).
 #include <algorithm>
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
 #include <string_view>
 #include <utility>
 
-#include "analyzer/rules/outliving.h"
+#include "analyzer/rules/growing_sites.h"
 #include "analyzer/rules/own_use.h"
-#include "analyzer/rules/rounds.h"
 #include "analyzer/rules/rules.h"
 #include "analyzer/rules/usual_holders.h"
 #include "analyzer/storages/holder_names.h"
 #include "analyzer/storages/stacks.h"
+#include "trace/base/code_path.h"
 
 namespace dcmt::analyzer {
 namespace {
+
+/// Fewer rounds with additions than this are not called growth.
+constexpr std::size_t kFewestAdding = 3;
 
 /// A finding in the making: a container, a variable, or a place without a known holder.
 struct Group {
   Growth growth;
   const Container* container = nullptr;
   HeldStorages held;
-  std::set<std::size_t> adding;  ///< rounds that added storages
+  struct OfSite {
+    std::shared_ptr<const Rounds> rounds;
+    Sequence first;  ///< birth of its first storage here
+    Bytes bytes;
+  };
+  std::map<StackId, OfSite> sites;
+  std::set<Sequence> adding;  ///< ends of the rounds that added storages
 
   /// @param needed_until  nullopt: to the end of the run
-  void add(const Living& living, std::optional<Sequence> needed_until, bool seen, bool frees, bool alone) {
+  void add(const OutlivingSite& site, const Living& living, std::optional<Sequence> needed_until, bool seen, bool frees,
+           bool alone) {
+    const Storage* first = site.replaced.empty() ? living.storage : site.replaced.front();
+    const auto [of_site, is_new] = sites.try_emplace(living.storage->birth.stack, site.rounds, first->span.from_seq);
+    of_site->second.bytes.value += living.bytes.value;
     frees = frees && needed_until;
     held.add(*living.storage, {.storage = living.storage->id,
                                .bytes = living.bytes,
@@ -36,7 +49,12 @@ struct Group {
                                .frees = frees,
                                .alone = alone && frees});
     if (seen) ++growth.seen;
-    adding.insert(living.round);
+    adding.insert(living.round_end);
+    for (const Storage* each : site.replaced) {
+      adding.insert(each->span.from_seq);
+      growth.replaced.push_back(
+          {.storage = each->id, .bytes = each->bytes, .needed_until = each->span.from_seq, .frees = frees});
+    }
   }
 };
 
@@ -45,6 +63,15 @@ bool only_cycles_hold(const TraceData& data, StorageId storage) {
   const auto paths = data.owners.paths_to(storage);
   return std::ranges::all_of(paths, [&](const OwnerPath& path) {
     return path.last_scan < paths.front().last_scan || data.text(path.path).starts_with("cycle ");
+  });
+}
+
+/// The latest reading found only paths from one variable to the storage.
+bool only_one_variable_leads(const TraceData& data, StorageId storage) {
+  const auto paths = data.owners.paths_to(storage);
+  return std::ranges::all_of(paths, [&](const OwnerPath& path) {
+    return path.last_scan < paths.front().last_scan ||
+           variable_at_root(data.text(path.path)) == variable_at_root(data.text(paths.front().path));
   });
 }
 
@@ -58,31 +85,26 @@ bool is_in_another_cycle(const TraceData& data, const HeldBy& by, StorageId stor
   return by.path == nullptr || holder_of(data.text(by.path->path)) != holder_of(latest);
 }
 
-std::map<std::string, Group> groups_of(const TraceData& data, const Rounds& rounds) {
+/// False for a plain variable: it has one value, so what others of the place had is no evidence.
+bool holds_many(const TraceData& data, const HeldBy& by) {
+  if (!by.containers.empty()) return true;
+  return by.path != nullptr && !is_plain_variable(holder_of(data.text(by.path->path)));
+}
+
+std::map<std::string, Group> groups_of(const TraceData& data) {
   std::map<std::string, Group> groups;
-  const std::map<StackId, OutlivingSite> sites = growing_sites(data, rounds);
+  const std::map<StackId, OutlivingSite> sites = growing_sites(data);
   const LatestValues latest(data, sites);
-  const OwnUse own_use(data, rounds, sites);
+  const OwnUse own_use(data, sites);
   for (const auto& [stack, site] : sites) {
     const UsualHolders usual(data, site);
-    for (const Living& living : site.after) {
-      const HeldBy by = usual.of(living.position);
-      const std::optional<Sequence> needed_until = own_use.until(living);
-      if (!needed_until) continue;
-      for (const ContainerId id : by.containers) {
-        groups[std::string(data.text(data.owners.container(id)->path))].growth.after.push_back(
-            {.storage = living.storage->id,
-             .bytes = living.bytes,
-             .needed_until = *needed_until,
-             .frees = !by.otherwise});
-      }
-    }
     for (const Living& living : site.living) {
       const HeldBy common = usual.of(living.position);
       HeldBy by = latest.had_it(living) ? HeldBy() : held_by(data, living.storage->id);
       const bool seen = !by.nobody();
-      if (!seen) by = is_in_another_cycle(data, common, living.storage->id) ? HeldBy() : common;
-      const std::optional<Sequence> needed_until = own_use.until(living);
+      if (!seen && holds_many(data, common) && !is_in_another_cycle(data, common, living.storage->id)) by = common;
+      const std::optional<Sequence> needed_until =
+          site.replaced.empty() ? own_use.until(living) : living.storage->span.from_seq;
       for (const ContainerId id : by.containers) {
         const Container* container = data.owners.container(id);
         Group& group = groups[std::string(data.text(container->path))];
@@ -90,7 +112,7 @@ std::map<std::string, Group> groups_of(const TraceData& data, const Rounds& roun
         group.growth.holder = data.text(container->path);
         group.growth.place = data.text(container->place);
         group.growth.type = data.text(container->type);
-        group.add(living, needed_until, seen, !common.otherwise, by.containers.size() == 1);
+        group.add(site, living, needed_until, seen, !common.otherwise, by.containers.size() == 1);
       }
       if (!by.containers.empty()) continue;
       const std::string variable(by.path != nullptr ? holder_of(data.text(by.path->path)) : std::string_view());
@@ -98,8 +120,9 @@ std::map<std::string, Group> groups_of(const TraceData& data, const Rounds& roun
       Group& group = groups[variable.empty() ? " " + std::to_string(place.value) : variable];
       group.growth.holder = variable;
       if (by.path != nullptr) group.growth.place = data.text(by.path->place);
-      const bool frees = by.path != nullptr && only_cycles_hold(data, by.path->storage);
-      group.add(living, needed_until, seen, frees, frees);
+      const bool frees = by.path != nullptr && (only_cycles_hold(data, by.path->storage) ||
+                                                only_one_variable_leads(data, by.path->storage));
+      group.add(site, living, needed_until, seen, frees, frees);
     }
   }
   return groups;
@@ -113,13 +136,31 @@ bool keeps_graphs(const TraceData& data, const Growth& growth) {
   });
 }
 
-bool has_backward(const TraceData& data) {
-  return std::ranges::any_of(data.operators, [](const Operator& op) { return op.scope == OperatorScope::kBackward; }) ||
-         std::ranges::any_of(data.marks, [&](const Mark& mark) { return is_phase(data, &mark, "backward"); });
+/// Fills in the rounds of the place that made most: from the first one that added to the holder to the last of the run.
+void count_rounds(const Group& group, Growth& growth) {
+  const auto of = [](const auto& each) { return each.second.bytes; };
+  const Group::OfSite& most = std::ranges::max_element(group.sites, {}, of)->second;
+  const std::int64_t open = most.rounds->kind() == RoundKind::kCall ? 1 : 0;  // the last call ends with the program
+  growth.kind = most.rounds->kind();
+  growth.rounds = most.rounds->steps() + open - most.rounds->steps_before(most.rounds->at(most.first));
+}
+
+/// What the storing statement itself makes, as in `losses.append(v.clone())`, the program needs no longer.
+void free_at_storing(const TraceData& data, Growth& growth) {
+  std::set<std::string> sites;
+  for (const auto* statements : {&growth.stored_by.statements, &growth.stored_by.calls}) {
+    for (const StoringStatement& each : *statements) sites.insert(each.site);
+  }
+  for (GrowingStorage& each : growth.storages) {
+    const Storage* storage = data.storages.find(each.storage);
+    const Frame* frame = data.frames.find(site_of(data, storage->birth.stack));
+    if (frame == nullptr || !each.needed_until.valid()) continue;
+    const std::string site = std::string(short_path(data.text(frame->file), 1)) + ":" + std::to_string(frame->line);
+    if (sites.contains(site)) each.needed_until = storage->span.from_seq;
+  }
 }
 
 std::string fix_of(const Growth& growth) {
-  if (growth.by_calls) return "compute under torch.inference_mode(), or keep detached copies: .detach()";
   if (growth.holder.starts_with("cycle ")) return "cut one reference of the cycle: keep a detached copy";
   if (growth.type.empty() || growth.type == "graph")
     return "add numbers to it, not tensors: .item(), or .detach() where no backward needs it";
@@ -131,11 +172,8 @@ std::string fix_of(const Growth& growth) {
 namespace rules {
 
 std::vector<Finding> grows(const TraceData& data, const Releases&) {
-  const Rounds rounds = Rounds::steps_or_calls(data);
-  const bool by_calls = rounds.by_calls();
-  if (rounds.steps() < kFewestRounds || (by_calls && has_backward(data))) return {};
   std::vector<Finding> findings;
-  for (auto& [name, group] : groups_of(data, rounds)) {
+  for (auto& [name, group] : groups_of(data)) {
     // Otherwise these are storages of the last rounds, which may still be dropped.
     if (group.adding.size() < kFewestAdding) continue;
     Finding finding;
@@ -145,16 +183,18 @@ std::vector<Finding> grows(const TraceData& data, const Releases&) {
     Growth& growth = finding.growth.emplace(std::move(group.growth));
     if (group.container != nullptr) group.held.add_small(data, *group.container);
     group.held.move_to(growth);
-    growth.by_calls = by_calls;
-    if (by_calls && !keeps_graphs(data, growth)) continue;
-    growth.rounds = rounds.steps() - rounds.steps_before(*group.adding.begin());
+    std::vector<StackId> made_at;
+    for (const GrowingSite& site : growth.sites) made_at.push_back(site.stack);
+    growth.stored_by = stored_by(data, growth.holder, made_at);
+    free_at_storing(data, growth);
+    count_rounds(group, growth);
     finding.bytes = group.held.bytes();
     growth.per_round = Bytes(finding.bytes.value / std::max<std::int64_t>(1, growth.rounds));
     finding.confidence = growth.holder.empty()                                              ? Confidence::kUnknown
                          : growth.seen == static_cast<std::int64_t>(growth.storages.size()) ? Confidence::kCertain
                                                                                             : Confidence::kPartial;
-    finding.why = by_calls ? "it keeps the autograd graphs of what was computed, and the program never calls a backward"
-                           : "every part of the run adds to it, and hardly any of that is freed later";
+    finding.why = keeps_graphs(data, growth) ? "it keeps the autograd graphs of what was computed"
+                                             : "every part of the run adds to it, and hardly any of that is freed later";
     finding.fix = fix_of(growth);
     findings.push_back(std::move(finding));
   }

@@ -179,7 +179,7 @@ namespace rules {
 
 std::vector<Finding> grows_outside(const TraceData& data, const Releases&) {
   std::vector<Finding> findings;
-  const Rounds rounds(data);
+  const Rounds rounds = Rounds::steps(data);
   for (const Series& series : all_series()) {
     std::optional<OutsideGrowth> growth = growth_of(data, rounds, series);
     if (!growth) continue;

@@ -417,7 +417,7 @@ TEST(Grows, WithoutStepsGraphsThatNoBackwardNeedsAreAFindingByCalls) {
   const std::vector<Finding> findings = findings_of(service(trace, 20, kGraph).load());
   ASSERT_EQ(findings.size(), 1u);
   ASSERT_TRUE(findings.front().growth);
-  EXPECT_TRUE(findings.front().growth->by_calls);
+  EXPECT_EQ(findings.front().growth->kind, RoundKind::kCall);
   EXPECT_EQ(findings.front().growth->holder, "main: cache.results");
   EXPECT_EQ(findings.front().growth->rounds, 19) << "the last call has not ended";
   EXPECT_EQ(findings.front().growth->per_round, Bytes(100));

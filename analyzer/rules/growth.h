@@ -7,11 +7,13 @@
 #include <vector>
 
 #include "analyzer/load/trace_data.h"
+#include "analyzer/rules/rounds.h"
+#include "analyzer/rules/stored_by.h"
 #include "analyzer/time/curve.h"
 
 namespace dcmt::analyzer {
 
-/// A storage that was alive at the end of the last round.
+/// A storage that is alive at the end.
 struct GrowingStorage {
   StorageId storage;
   Bytes bytes;
@@ -32,15 +34,16 @@ struct Growth {
   std::string holder;       ///< "main: probe.seen"; empty: no scan found the storages
   std::string_view place;   ///< the position of the frame that is the root of the path; empty: another kind of root
   std::string_view type;    ///< "list"; empty: not a container
-  std::int64_t rounds = 0;  ///< steps in which it grew: from the first one that added to it to the last of the run
+  RoundKind kind = RoundKind::kStep;
+  std::int64_t rounds = 0;  ///< in which it grew: from the first one that added to it to the last one
   Bytes per_round;          ///< mean over `rounds`
-  bool by_calls = false;    ///< the program has no steps: rounds are its calls of one place
   Bytes alone;              ///< bytes of the storages that are freed if the holder alone drops them
   std::int64_t seen = 0;    ///< number of storages that a scan found there
   std::vector<GrowingStorage> storages;  ///< in the order of creation
-  /// Storages made in the same way after the last round. They are not in the sums, but a peak there contains them.
-  std::vector<GrowingStorage> after;
+  /// Storages that larger ones of the holder have replaced. They are not in the sums, but a peak contains them.
+  std::vector<GrowingStorage> replaced;
   std::vector<GrowingSite> sites;  ///< most bytes first
+  Storing stored_by;               ///< statements that may have put them there
 };
 
 /// The storages of one holder, and the places where they were made.

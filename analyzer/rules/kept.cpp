@@ -86,7 +86,7 @@ class KeptByHolder {
       Remark remark{.kind = RemarkKind::kKept, .count = kept.storages, .bytes = kept.bytes};
       remark.holder = holder;
       remark.place = describe_site(data_, most->first);
-      remark.by_calls = rounds_.by_calls();
+      remark.by_calls = rounds_.kind() == RoundKind::kCall;
       if (!kept.at_reading)
         remark.steps = rounds_.steps_before(rounds_.at(peak.seq)) - rounds_.steps_before(kept.first_round);
       remarks.push_back(std::move(remark));

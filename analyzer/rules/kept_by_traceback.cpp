@@ -86,7 +86,7 @@ namespace rules {
 
 std::vector<Finding> kept_by_traceback(const TraceData& data, const Releases&) {
   if (data.owners.held.empty()) return {};
-  const Rounds rounds(data);
+  const Rounds rounds = Rounds::steps(data);
   std::map<std::string_view, Kept> by_traceback;
   for (const Held& held : data.owners.held) {
     const std::vector<const Container*> frames = only_frames(data, held);

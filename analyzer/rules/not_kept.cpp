@@ -13,22 +13,16 @@ constexpr std::size_t kFewest = 2;
 
 }  // namespace
 
-NotKept::NotKept(const TraceData& data, const Rounds& rounds, const std::map<StackId, OutlivingSite>& sites)
-    : data_(data) {
+NotKept::NotKept(const TraceData& data, const std::map<StackId, OutlivingSite>& sites) : data_(data), end_of_all_(last_birth(data)) {
   std::set<std::size_t> places;
   for (const auto& [stack, site] : sites) places.insert(place_of(stack));
   if (places.empty()) return;
-  const Sequence end_of_all = last_birth(data);
   for (const Storage& storage : data.storages) {
     const std::size_t place = place_of(storage.birth.stack);
-    if (!places.contains(place)) continue;
-    const std::size_t round = rounds.at(storage.span.from_seq);
-    const Sequence end = round < rounds.size() ? rounds.end(round) : end_of_all;
-    if (!storage.span.ended() || storage.span.to_seq > end) continue;
-    Lasting& lasting = batches_[{place, round, storage.bytes}];
-    ++lasting.count;
-    lasting.longest = std::max(lasting.longest, storage.span.to_seq.value - storage.span.from_seq.value);
+    if (!places.contains(place) || !storage.span.ended()) continue;
+    ended_[{place, storage.bytes}].push_back({storage.span.from_seq, storage.span.to_seq});
   }
+  for (auto& [kind, lives] : ended_) std::ranges::sort(lives, {}, &Life::from);
 }
 
 NotKept::Place NotKept::frames_that_count(StackId stack) const {
@@ -51,9 +45,19 @@ std::size_t NotKept::place_of(StackId stack) {
 std::optional<Sequence> NotKept::until(const Living& living) const {
   const auto place = place_of_stack_.find(living.storage->birth.stack);
   if (place == place_of_stack_.end()) return std::nullopt;
-  const auto batch = batches_.find({place->second, living.round, living.storage->bytes});
-  if (batch == batches_.end() || batch->second.count < kFewest) return std::nullopt;
-  return Sequence(living.storage->span.from_seq.value + batch->second.longest);
+  const auto ended = ended_.find({place->second, living.storage->bytes});
+  if (ended == ended_.end()) return std::nullopt;
+  std::size_t count = 0;
+  std::int64_t longest = 0;  // in sequence numbers
+  const Sequence round_end = living.round_end.valid() ? living.round_end : end_of_all_;
+  for (auto life = std::ranges::lower_bound(ended->second, living.round_begin, {}, &Life::from);
+       life != ended->second.end() && life->from < round_end; ++life) {
+    if (life->to > round_end) continue;
+    ++count;
+    longest = std::max(longest, life->to.value - life->from.value);
+  }
+  if (count < kFewest) return std::nullopt;
+  return Sequence(living.storage->span.from_seq.value + longest);
 }
 
 }  // namespace dcmt::analyzer

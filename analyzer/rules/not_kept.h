@@ -8,7 +8,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "analyzer/rules/outliving.h"
+#include "analyzer/rules/growing_sites.h"
 
 namespace dcmt::analyzer {
 
@@ -17,7 +17,7 @@ namespace dcmt::analyzer {
 /// frames of the program are compared.
 class NotKept {
  public:
-  NotKept(const TraceData& data, const Rounds& rounds, const std::map<StackId, OutlivingSite>& sites);
+  NotKept(const TraceData& data, const std::map<StackId, OutlivingSite>& sites);
 
   /// When a kept storage would end if it lived as long as the longest-lived comparable storage: same place, round and
   /// size, and ended in that round. nullopt: there are fewer than two of those.
@@ -25,23 +25,22 @@ class NotKept {
 
  private:
   using Place = std::vector<FrameId>;
-  struct Batch {
+  struct Kind {
     std::size_t place = 0;
-    std::size_t round = 0;
     Bytes bytes;
-    friend auto operator<=>(const Batch&, const Batch&) = default;
+    friend auto operator<=>(const Kind&, const Kind&) = default;
   };
-  struct Lasting {
-    std::size_t count = 0;
-    std::int64_t longest = 0;  ///< in sequence numbers
+  struct Life {
+    Sequence from, to;
   };
   std::size_t place_of(StackId stack);
   [[nodiscard]] Place frames_that_count(StackId stack) const;
 
   const TraceData& data_;
+  const Sequence end_of_all_;
   std::map<Place, std::size_t> places_;
   std::unordered_map<StackId, std::size_t> place_of_stack_;
-  std::map<Batch, Lasting> batches_;
+  std::map<Kind, std::vector<Life>> ended_;  ///< ascending
 };
 
 }  // namespace dcmt::analyzer

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cctype>
+#include <iterator>
+#include <limits>
 #include <set>
 #include <string>
 #include <string_view>
@@ -26,14 +28,13 @@ struct Evidence {
 
 class ReadingsBetween {
  public:
-  ReadingsBetween(const TraceData& data, const Rounds& rounds, const std::vector<ContainerId>& keeping)
-      : data_(data), rounds_(rounds), keeping_(keeping) {}
+  ReadingsBetween(const TraceData& data, const std::vector<ContainerId>& keeping) : data_(data), keeping_(keeping) {}
 
   void add(const Living& living, const Living& next, Evidence& evidence) const {
     std::set<ScanId> kept;
     std::set<ScanId> used;
     const auto found = [&](const Scan& scan, std::string_view path) {
-      if (scan.from < rounds_.end(living.round) || scan.from >= next.storage->span.from_seq) return;
+      if (scan.from < living.round_end || scan.from >= next.storage->span.from_seq) return;
       const bool keeps = is_what_keeps(path);
       (keeps ? kept : used).insert(scan.id);
       if (keeps) return;
@@ -76,9 +77,23 @@ class ReadingsBetween {
   }
 
   const TraceData& data_;
-  const Rounds& rounds_;
   const std::vector<ContainerId> keeping_;
 };
+
+/// The end of its round; for an open round, after all others.
+Sequence end_of(const Living& living) {
+  return living.round_end.valid() ? living.round_end : Sequence(std::numeric_limits<std::int64_t>::max());
+}
+
+/// The end of the recorded tensors of a storage; zero if one of them is alive.
+Sequence end_of_tensors(const TraceData& data, StorageId storage) {
+  Sequence end;
+  for (const Tensor* tensor : data.tensors_by_storage.of(storage)) {
+    if (!tensor->span.ended()) return {};
+    end = std::max(end, tensor->span.to_seq);
+  }
+  return end;
+}
 
 bool only_some_rounds_make(const Series& series) {
   return 2 * (series.back()->round - series.front()->round) >= 3 * (series.size() - 1);
@@ -92,14 +107,14 @@ struct OwnUse::Uses {
   bool until_made = false;  ///< until the next storages have been made, not only until they begin to be made
 };
 
-OwnUse::OwnUse(const TraceData& data, const Rounds& rounds, const std::map<StackId, OutlivingSite>& sites)
-    : data_(data), rounds_(rounds), not_kept_(data, rounds, sites) {
+OwnUse::OwnUse(const TraceData& data, const std::map<StackId, OutlivingSite>& sites)
+    : data_(data), not_kept_(data, sites) {
   std::map<std::string, Uses> of_variables;
   for (const auto& [stack, site] : sites) {
     const UsualHolders usual(data, site);
     Uses of_site;
     for (const Series& series : series_of(site)) {
-      const ReadingsBetween readings(data, rounds, usual.of(series.front()->position).containers);
+      const ReadingsBetween readings(data, usual.of(series.front()->position).containers);
       Evidence evidence;
       for (std::size_t i = 0; i + 1 < series.size(); ++i) readings.add(*series[i], *series[i + 1], evidence);
       for (const auto& [variable, is_value] : evidence.variables) {
@@ -114,6 +129,42 @@ OwnUse::OwnUse(const TraceData& data, const Rounds& rounds, const std::map<Stack
     add(of_site);
   }
   for (const auto& [variable, uses] : of_variables) add(uses);
+  add_turns(sites);
+}
+
+void OwnUse::add_turns(const std::map<StackId, OutlivingSite>& sites) {
+  struct Turn {
+    Sequence from, to;  ///< births of the storage and of a later one of its place
+    Sequence* end;
+  };
+  std::vector<Turn> turns;
+  const Sequence end = last_birth(data_);
+  const auto add_to = [&](const Series& series, Sequence Dropped::*member) {
+    for (std::size_t i = 0; i < series.size(); ++i) {
+      const Storage& storage = *series[i]->storage;
+      turns.push_back({storage.span.from_seq, i + 1 < series.size() ? series[i + 1]->storage->span.from_seq : end,
+                       &(dropped_[storage.id].*member)});
+    }
+  };
+  for (const auto& [stack, site] : sites) {
+    Series all;
+    for (const Living& living : site.living) all.push_back(&living);
+    add_to(all, &Dropped::before_next);
+    for (const Series& series : series_of(site)) add_to(series, &Dropped::before_next_of_kind);
+  }
+  std::ranges::sort(turns, {}, &Turn::from);
+  std::vector<const Storage*> born;
+  for (const Storage& storage : data_.storages) {
+    if (storage.bytes.value > 0 && storage.span.ended()) born.push_back(&storage);
+  }
+  std::ranges::sort(born, {}, [](const Storage* each) { return each->span.from_seq; });
+  std::set<Sequence> ends;  // of those that were born by then
+  auto next = born.begin();
+  for (const Turn& turn : turns) {
+    for (; next != born.end() && (*next)->span.from_seq <= turn.from; ++next) ends.insert((*next)->span.to_seq);
+    const auto after = ends.upper_bound(turn.to);
+    if (after != ends.begin() && *std::prev(after) > turn.from) *turn.end = *std::prev(after);
+  }
 }
 
 /// The begin of the storage's memory: its block is recorded before the storage.
@@ -124,18 +175,18 @@ Sequence OwnUse::begin_of(const Storage& storage) const {
 }
 
 void OwnUse::add(const Uses& uses) {
-  std::map<std::size_t, Sequence> made;  // in each round, the last or the first one
+  std::map<Sequence, Sequence> made;  // by the end of the round: the last or the first one of it
   for (const Series& series : uses.series) {
     for (const Living* each : series) {
       const Sequence one = uses.until_made ? each->storage->span.from_seq : begin_of(*each->storage);
-      const auto [at, is_new] = made.try_emplace(each->round, one);
+      const auto [at, is_new] = made.try_emplace(end_of(*each), one);
       if (!is_new) at->second = uses.until_made ? std::max(at->second, one) : std::min(at->second, one);
     }
   }
   for (const Series& series : uses.series) {
     for (const Living* each : series) {
-      const auto next = made.upper_bound(each->round);
-      const auto [until, is_new] = until_.try_emplace(each->storage->id, rounds_.end(each->round));
+      const auto next = made.upper_bound(end_of(*each));
+      const auto [until, is_new] = until_.try_emplace(each->storage->id, end_of(*each));
       if (next == made.end()) {
         until->second.reset();
       } else if (until->second) {
@@ -148,10 +199,15 @@ void OwnUse::add(const Uses& uses) {
 std::optional<Sequence> OwnUse::until(const Living& living) const {
   const auto found = until_.find(living.storage->id);
   if (found != until_.end()) return found->second;
-  const std::optional<Sequence> as_others = not_kept_.until(living);
-  if (living.round >= rounds_.size()) return as_others;
-  const Sequence end = rounds_.end(living.round);
-  return std::min(end, as_others.value_or(end));
+  std::optional<Sequence> until = not_kept_.until(living);
+  const auto sooner = [&](Sequence at) { until = std::min(at, until.value_or(at)); };
+  if (living.round_end.valid()) sooner(living.round_end);
+  const Dropped& dropped = dropped_.at(living.storage->id);
+  if (dropped.before_next_of_kind.valid()) sooner(dropped.before_next_of_kind);
+  // If its first tensor has ended, a view keeps it. Other views may have been of use for longer.
+  if (const Sequence ended = end_of_tensors(data_, living.storage->id); ended.valid() && dropped.before_next.valid())
+    sooner(std::max(ended, dropped.before_next));
+  return until;
 }
 
 }  // namespace dcmt::analyzer

@@ -5,30 +5,38 @@
 #include <optional>
 
 #include "analyzer/rules/not_kept.h"
-#include "analyzer/rules/outliving.h"
+#include "analyzer/rules/growing_sites.h"
 
 namespace dcmt::analyzer {
 
-/// In general, until the end of the round that made the storage. Longer if a reading after that round found another
-/// holder besides the keeper. The value of a variable, `v = loss(…)`, is needed until the next value has been made. An
+/// In general, while the storages last that the program had when it made the storage, and that it drops before it makes
+/// the next one of the kind. Shorter if the storage's first tensor ends before, so that only a view keeps it. Longer if a
+/// reading after the storage's round found another holder besides the keeper. The value of a variable, `v = loss(…)`, is needed until the next value has been made. An
 /// object that a variable leads to, such as the model of a `fit` of several steps, is needed until the next ones begin
 /// to be made. The latter is also assumed if only some rounds make such storages and no reading says more.
 class OwnUse {
  public:
-  OwnUse(const TraceData& data, const Rounds& rounds, const std::map<StackId, OutlivingSite>& sites);
+  OwnUse(const TraceData& data, const std::map<StackId, OutlivingSite>& sites);
 
   /// nullopt: to the end of the run.
   [[nodiscard]] std::optional<Sequence> until(const Living& living) const;
 
  private:
   struct Uses;
+  void add_turns(const std::map<StackId, OutlivingSite>& sites);
   void add(const Uses& uses);
   [[nodiscard]] Sequence begin_of(const Storage& storage) const;
 
   const TraceData& data_;
-  const Rounds& rounds_;
   const NotKept not_kept_;
   std::map<StorageId, std::optional<Sequence>> until_;  ///< storages that are needed beyond their round
+  /// When the program had dropped what it had beside a storage, of what it drops before it makes another one that it
+  /// keeps. Zero: there was nothing.
+  struct Dropped {
+    Sequence before_next;          ///< of its place
+    Sequence before_next_of_kind;  ///< of its place and position in the round
+  };
+  std::map<StorageId, Dropped> dropped_;
 };
 
 }  // namespace dcmt::analyzer

@@ -34,10 +34,10 @@ std::vector<std::optional<Sequence>> uses(int period, const std::function<void(T
     trace.step(step);
   }
   data = trace.load();
-  const Rounds rounds(data);
-  const auto sites = growing_sites(data, rounds);
+  const Rounds rounds = Rounds::steps(data);
+  const auto sites = growing_sites(data);
   EXPECT_EQ(sites.size(), 1u);
-  const OwnUse own_use(data, rounds, sites);
+  const OwnUse own_use(data, sites);
   std::vector<std::optional<Sequence>> result;
   for (const Living& living : sites.begin()->second.living) {
     if (living.round > 0) result.push_back(own_use.until(living));
@@ -47,7 +47,7 @@ std::vector<std::optional<Sequence>> uses(int period, const std::function<void(T
 
 /// Of the storage that a step after the first has made.
 Sequence made_in(const TraceData& data, std::int64_t step) {
-  const Rounds rounds(data);
+  const Rounds rounds = Rounds::steps(data);
   for (const Storage& storage : data.storages) {
     if (rounds.at(storage.span.from_seq) == static_cast<std::size_t>(step)) return storage.span.from_seq;
   }
@@ -58,7 +58,7 @@ TEST(OwnUse, EndsWithTheRoundThatMadeIt) {
   TraceData data;
   const auto until = uses(
       1, [](TestTrace&, Handle) {}, data);
-  const Rounds rounds(data);
+  const Rounds rounds = Rounds::steps(data);
   ASSERT_EQ(until.size(), 12u);
   for (std::size_t i = 0; i < until.size(); ++i) EXPECT_EQ(until[i], rounds.end(i + 1));
 }
@@ -92,7 +92,7 @@ TEST(OwnUse, EndsWithTheRoundWhereAReadingFoundNothingButWhatKeepsIt) {
         trace.drop(trace.allocate(9));
       },
       data);
-  const Rounds rounds(data);
+  const Rounds rounds = Rounds::steps(data);
   ASSERT_EQ(until.size(), 4u);
   EXPECT_EQ(until[0], rounds.end(3));
   EXPECT_EQ(until[3], rounds.end(12));
@@ -122,10 +122,10 @@ TEST(OwnUse, IsAsLongAsThatOfOthersThatThePlaceMakesAndNothingKeeps) {
     trace.step(step);
   }
   const TraceData data = trace.load();
-  const Rounds rounds(data);
-  const auto sites = growing_sites(data, rounds);
+  const Rounds rounds = Rounds::steps(data);
+  const auto sites = growing_sites(data);
   ASSERT_EQ(sites.size(), 1u);
-  const OwnUse own_use(data, rounds, sites);
+  const OwnUse own_use(data, sites);
   for (const Living& living : sites.begin()->second.living) {
     if (living.round == 0) continue;
     const std::optional<Sequence> until = own_use.until(living);
@@ -153,7 +153,7 @@ TEST(OwnUse, AContainerOnTheWayToAListOfOneIsNoOtherUse) {
           trace.drop(trace.allocate(9));
         },
         data);
-    return until.at(0) == Rounds(data).end(3);
+    return until.at(0) == Rounds::steps(data).end(3);
   };
   const HeldOf through_the_model{.containers = {"main: model._modules"}, .path = "main: losses[0]"};
   EXPECT_TRUE(until_with(through_the_model)) << "the list had one entry then";
@@ -181,8 +181,8 @@ TEST(NotKept, NeighboursOfALayerWithAHookHaveItsPlace) {
     trace.step(step);
   }
   const TraceData data = trace.load();
-  const Rounds rounds(data);
-  const auto sites = growing_sites(data, rounds);
+  const Rounds rounds = Rounds::steps(data);
+  const auto sites = growing_sites(data);
   ASSERT_EQ(sites.size(), 1u);
   const NotKept not_kept(data, rounds, sites);
   for (Living living : sites.begin()->second.living) {
@@ -211,8 +211,8 @@ TEST(GrowingSites, AListMayKeepSomeOfWhatAPlaceMakes) {
   }
   evaluate();
   const TraceData data = trace.load();
-  const Rounds rounds(data);
-  const auto sites = growing_sites(data, rounds);
+  const Rounds rounds = Rounds::steps(data);
+  const auto sites = growing_sites(data);
   ASSERT_EQ(sites.size(), 1u);
   const OutlivingSite& site = sites.begin()->second;
   EXPECT_EQ(site.living.size(), 2u * 6u);

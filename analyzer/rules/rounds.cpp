@@ -11,24 +11,8 @@ namespace {
 constexpr std::size_t kFewestCalls = 6;
 constexpr double kLastPart = 0.9;
 
-}  // namespace
-
-Rounds::Rounds(const TraceData& data) {
-  for (const Step& step : steps_of(data)) {
-    if (!step.to.valid()) continue;
-    steps_ += step.count;
-    ends_.push_back(step.to);
-    until_.push_back(steps_);
-  }
-}
-
-Rounds Rounds::steps_or_calls(const TraceData& data) {
-  Rounds rounds(data);
-  if (rounds.steps() == 0) rounds.add_calls(data);
-  return rounds;
-}
-
-void Rounds::add_calls(const TraceData& data) {
+/// Empty if the program reaches no place repeatedly.
+std::vector<Sequence> calls_of_first_place(const TraceData& data) {
   std::map<StackId, std::vector<Sequence>> places;
   Sequence begin, last;
   for (const Storage& storage : data.storages) {
@@ -42,12 +26,41 @@ void Rounds::add_calls(const TraceData& data) {
     if (made.size() < kFewestCalls || static_cast<double>(made.back().value) < late) continue;
     if (first == nullptr || made.front() < first->front()) first = &made;
   }
-  if (first == nullptr) return;
-  by_calls_ = true;
-  for (std::size_t i = 1; i < first->size(); ++i) {
-    ends_.push_back((*first)[i]);
-    until_.push_back(++steps_);
+  return first != nullptr ? *first : std::vector<Sequence>();
+}
+
+}  // namespace
+
+void Rounds::add(Sequence end, std::int64_t steps) {
+  until_.push_back(this->steps() + steps);
+  ends_.push_back(end);
+}
+
+Rounds Rounds::steps(const TraceData& data) {
+  Rounds rounds(RoundKind::kStep);
+  for (const Step& step : steps_of(data)) {
+    if (step.to.valid()) rounds.add(step.to, step.count);
   }
+  return rounds;
+}
+
+Rounds Rounds::backwards(const TraceData& data) {
+  Rounds rounds(RoundKind::kBackward);
+  for (const Mark& mark : data.marks) {
+    if (is_phase(data, &mark, "backward") && mark.span.ended()) rounds.add(mark.span.to_seq);
+  }
+  return rounds;
+}
+
+Rounds Rounds::calls(const std::vector<Sequence>& begins) {
+  Rounds rounds(RoundKind::kCall);
+  for (std::size_t i = 1; i < begins.size(); ++i) rounds.add(begins[i]);
+  return rounds;
+}
+
+Rounds Rounds::steps_or_calls(const TraceData& data) {
+  Rounds rounds = steps(data);
+  return rounds.size() > 0 ? rounds : calls(calls_of_first_place(data));
 }
 
 }  // namespace dcmt::analyzer

@@ -4,6 +4,8 @@
 #include <array>
 #include <cctype>
 #include <cstddef>
+#include <functional>
+#include <iterator>
 #include <set>
 #include <string>
 #include <utility>
@@ -171,6 +173,77 @@ class WithinFunction {
   std::size_t indent_ = 0;
 };
 
+/// Tracks by indentation in which function lines are.
+class EnclosingFunction {
+ public:
+  /// The name of the innermost function that has this line; empty: none.
+  std::string_view of(std::string_view line) {
+    const std::size_t indent = line.find_first_not_of(" \t\r");
+    if (indent == npos) return {};
+    while (!functions_.empty() && functions_.back().first >= indent) functions_.pop_back();
+    std::string_view text = line.substr(indent);
+    if (text.starts_with("async ")) text = trimmed(text.substr(6));
+    if (text.starts_with("def ")) {
+      text = trimmed(text.substr(4));
+      functions_.emplace_back(indent, text.substr(0, std::ranges::find_if_not(text, is_word) - text.begin()));
+    }
+    return functions_.empty() ? std::string_view() : functions_.back().second;
+  }
+
+ private:
+  std::vector<std::pair<std::size_t, std::string_view>> functions_;  ///< with their indentations
+};
+
+/// Calls `visit(number, line without texts, line)` for each line of `code`, from 1.
+void each_line(std::string_view code, std::string_view bare, auto&& visit) {
+  std::size_t number = 1;
+  for (std::size_t from = 0; from < bare.size(); ++number) {
+    const std::size_t end = std::min(bare.find('\n', from), bare.size());
+    const std::string_view line = bare.substr(from, end - from);
+    // A comment behind the statement is not shown.
+    const std::size_t last = line.find_last_not_of(" \t\r");
+    visit(number, line, trimmed(code.substr(from, last == npos ? 0 : last + 1)));
+    from = end + 1;
+  }
+}
+
+StoringStatement statement(std::string_view site, std::size_t number, std::string_view text) {
+  return {std::string(site) + ":" + std::to_string(number), printable(text.substr(0, kLongestText))};
+}
+
+/// True if the line calls one of the names, or, where `methods`, a method of one.
+bool calls_one_of(std::string_view line, const std::set<std::string_view>& names, bool methods) {
+  const std::string_view text = trimmed(line);
+  if (text.starts_with("def ") || text.starts_with("async def ") || text.starts_with("class ")) return false;
+  for (const std::string_view name : names) {
+    for (std::size_t at = line.find(name); at != npos; at = line.find(name, at + 1)) {
+      if (at > 0 && (is_word(line[at - 1]) || (methods && line[at - 1] == '.'))) continue;
+      std::string_view rest = line.substr(at + name.size());
+      if (methods && rest.starts_with('.')) {
+        rest.remove_prefix(1);
+        rest.remove_prefix(static_cast<std::size_t>(std::ranges::find_if_not(rest, is_word) - rest.begin()));
+      }
+      if (rest.starts_with('(')) return true;
+    }
+  }
+  return false;
+}
+
+/// The names of a path, without the module or function at its root: "pending" and "queue" of "main.pending.queue".
+std::set<std::string_view> names_of(std::string_view holder) {
+  std::set<std::string_view> names;
+  const std::size_t root = holder.find(": ");
+  std::string_view path = root == npos ? holder.substr(std::min(holder.find('.'), holder.size() - 1) + 1)
+                                       : holder.substr(root + 2);
+  path = path.substr(0, path.find_first_of(" ["));
+  while (!path.empty()) {
+    const std::string_view name = path.substr(0, path.find('.'));
+    if (is_name(name) && !name.starts_with("__")) names.insert(name);
+    path.remove_prefix(std::min(name.size() + 1, path.size()));
+  }
+  return names;
+}
+
 }  // namespace
 
 std::vector<StoringStatement> storing_statements(std::string_view code, std::string_view site,
@@ -180,40 +253,67 @@ std::vector<StoringStatement> storing_statements(std::string_view code, std::str
   if (target.name.empty()) return statements;
   const std::string bare = without_texts(code);
   WithinFunction within(target.function);
-  std::size_t number = 1;
-  for (std::size_t from = 0; from < bare.size(); ++number) {
-    const std::size_t end = std::min(bare.find('\n', from), bare.size());
-    const std::string_view line = std::string_view(bare).substr(from, end - from);
-    if (within.contains(line) && puts_into(line, target)) {
-      std::string_view text = trimmed(code.substr(from, end - from));
-      if (const std::size_t comment = bare.find_last_not_of(" \t\r", end - 1); comment >= from && comment < end) {
-        text = trimmed(code.substr(from, comment + 1 - from));
-      }
-      statements.push_back({std::string(site) + ":" + std::to_string(number), printable(text.substr(0, kLongestText))});
-    }
-    from = end + 1;
-  }
+  each_line(code, bare, [&](std::size_t number, std::string_view line, std::string_view text) {
+    if (within.contains(line) && puts_into(line, target)) statements.push_back(statement(site, number, text));
+  });
   return statements;
 }
 
-std::vector<StoringStatement> stored_by(const TraceData& data, std::string_view holder,
-                                        const std::vector<StackId>& made_at) {
+std::vector<StoringStatement> calls_on_path(std::string_view code, std::string_view site, std::string_view holder) {
+  std::vector<StoringStatement> calls;
+  const std::set<std::string_view> names = names_of(holder);
+  const std::string bare = without_texts(code);
+  each_line(code, bare, [&](std::size_t number, std::string_view line, std::string_view text) {
+    if (calls_one_of(line, names, true)) calls.push_back(statement(site, number, text));
+  });
+  return calls;
+}
+
+Storing stored_by(const TraceData& data, std::string_view holder, const std::vector<StackId>& made_at) {
   std::set<StringId> files;
   for (StackId id : made_at) {
     for (const Stack* stack = data.stacks.find(id); stack != nullptr; stack = data.stacks.find(stack->parent)) {
       if (const Frame* frame = data.frames.find(stack->frame)) files.insert(frame->file);
     }
   }
-  std::vector<StoringStatement> statements;
-  for (const SourceFile& source : data.sources) {
-    if (!files.contains(source.path)) continue;
-    const std::string_view path = data.text(source.path);
-    if (is_library_file(path) || is_compiler_output(path)) continue;
-    for (StoringStatement& each : storing_statements(source.text, short_path(path, 1), holder)) {
-      statements.push_back(std::move(each));
+  Storing storing;
+  const auto each_file = [&](auto&& visit) {
+    for (const SourceFile& source : data.sources) {
+      if (!files.contains(source.path)) continue;
+      const std::string_view path = data.text(source.path);
+      if (!is_library_file(path) && !is_compiler_output(path)) visit(source.text, short_path(path, 1));
     }
+  };
+  const auto add = [](std::vector<StoringStatement> from, std::vector<StoringStatement>& to) {
+    std::ranges::move(from, std::back_inserter(to));
+  };
+  each_file([&](std::string_view code, std::string_view site) {
+    add(storing_statements(code, site, holder), storing.statements);
+  });
+  if (storing.statements.empty()) {
+    each_file([&](std::string_view code, std::string_view site) {
+      add(calls_on_path(code, site, holder), storing.statements);
+    });
+    return storing;
   }
-  return statements;
+  std::set<std::string, std::less<>> functions;
+  each_file([&](std::string_view code, std::string_view site) {
+    EnclosingFunction enclosing;
+    const std::string bare = without_texts(code);
+    each_line(code, bare, [&](std::size_t number, std::string_view line, std::string_view text) {
+      const std::string_view function = enclosing.of(line);
+      const bool stores = std::ranges::find(storing.statements, statement(site, number, text)) != storing.statements.end();
+      if (stores && !function.empty() && function != target_of(holder).function) functions.emplace(function);
+    });
+  });
+  const std::set<std::string_view> names(functions.begin(), functions.end());
+  each_file([&](std::string_view code, std::string_view site) {
+    const std::string bare = without_texts(code);
+    each_line(code, bare, [&](std::size_t number, std::string_view line, std::string_view text) {
+      if (calls_one_of(line, names, false)) storing.calls.push_back(statement(site, number, text));
+    });
+  });
+  return storing;
 }
 
 }  // namespace dcmt::analyzer

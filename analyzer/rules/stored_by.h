@@ -29,9 +29,19 @@ struct StoringStatement {
 [[nodiscard]] std::vector<StoringStatement> storing_statements(std::string_view code, std::string_view site,
                                                                std::string_view holder);
 
-/// Storing statements in the user's files that the storages' stacks pass through, as copied into the trace. Files
-/// without a copy are not searched. If there are several statements, nothing shows which one it was.
-[[nodiscard]] std::vector<StoringStatement> stored_by(const TraceData& data, std::string_view holder,
-                                                      const std::vector<StackId>& made_at);
+/// Lines that call what leads to the container: an object of the path, by one of its methods, or the function whose
+/// default, closure or cache it is. "pending.put(v)" for "main: pending.queue", "put(v)" for "main: put.__defaults__[0]".
+[[nodiscard]] std::vector<StoringStatement> calls_on_path(std::string_view code, std::string_view site,
+                                                          std::string_view holder);
+
+/// How storages came to be where they are held, in the text of the user's files.
+struct Storing {
+  std::vector<StoringStatement> statements;  ///< that put them there; of several, nothing shows which one it was
+  std::vector<StoringStatement> calls;       ///< of the functions that have these statements
+};
+
+/// Searches the user's files that the storages' stacks pass through, as copied into the trace. Where no statement names
+/// the container, calls on the path to it take their place. Files without a copy are not searched.
+[[nodiscard]] Storing stored_by(const TraceData& data, std::string_view holder, const std::vector<StackId>& made_at);
 
 }  // namespace dcmt::analyzer

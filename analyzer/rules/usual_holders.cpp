@@ -42,7 +42,7 @@ HeldBy held_by(const TraceData& data, StorageId storage) {
 
 UsualHolders::UsualHolders(const TraceData& data, const OutlivingSite& site) {
   for (const Living& living : site.living) {
-    const HeldBy by = living.round > 0 ? held_by(data, living.storage->id) : HeldBy();
+    const HeldBy by = held_by(data, living.storage->id);
     if (by.nobody()) continue;
     ++counts_[by];
     ++at_position_[living.position][by];

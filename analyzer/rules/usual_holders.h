@@ -8,7 +8,7 @@
 #include <tuple>
 #include <vector>
 
-#include "analyzer/rules/outliving.h"
+#include "analyzer/rules/growing_sites.h"
 
 namespace dcmt::analyzer {
 

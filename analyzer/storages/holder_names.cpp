@@ -20,7 +20,8 @@ constexpr double kMissed = 2;
 std::string_view holder_of(std::string_view path) {
   if (path.starts_with("cycle ")) {
     const bool collected = path.find("(Python's collector can free it)") != std::string_view::npos;
-    return collected ? std::string_view() : path.substr(0, path.find(" (through"));
+    return collected ? std::string_view()
+                     : path.substr(0, std::min(path.find(" (through"), path.find(" (Python's collector is off)")));
   }
   const std::size_t root = path.find(": ");
   // "libx.so: (anonymous namespace)::cache → Session".

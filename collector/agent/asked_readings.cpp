@@ -1,10 +1,14 @@
 #include "collector/agent/asked_readings.h"
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <linux/futex.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
+
+#include <algorithm>
+#include <limits>
 
 #include "collector/agent/clock.h"
 #include "collector/agent/environment.h"
@@ -20,6 +24,23 @@ using spool::AskedReading;
 constexpr std::uint64_t kSecond = 1'000'000'000;
 /// A recorder that has not answered within this fraction of the wait is busy or gone.
 constexpr std::uint64_t kPartForAnswer = 8;
+
+/// A hold waits this long for an answer, and for the reading, at most. Nanoseconds.
+constexpr std::uint64_t kHoldAnswer = kSecond / 10, kLongestHold = kSecond / 2;
+/// All holds of a job: this time, and a share of the time since its first record.
+constexpr std::uint64_t kFreeHolds = kSecond * 6 / 10, kShareOfTime = 500;
+/// Records between two holds: their number so far over the divisor, and no fewer than the least.
+constexpr std::uint64_t kLeastWork = 64, kWorkDivisor = 3;
+
+/// Py_AddPendingCall: callable from any thread, without the GIL. Returns 0 if the call was queued; otherwise the queue
+/// is full.
+using AddPendingCall = int (*)(int (*)(void*), void*);
+
+constinit AddPendingCall g_add_pending_call = nullptr;
+constinit std::atomic<bool> g_holds{false};
+constinit std::atomic<std::uint64_t> g_backwards{0};
+constinit std::uint64_t g_first_seq = 0;
+constinit std::uint64_t g_began_ns = 0;
 
 /// When the wait ends, the program ends even if the reading is not complete. Nanoseconds.
 constinit std::uint64_t g_exit_wait = kDefaultExitWait * kSecond;
@@ -38,6 +59,14 @@ bool changes(std::atomic<std::uint32_t>& word, AskedReading value, std::uint64_t
   return true;
 }
 
+/// The process goes on: the recorder then sees that it has not waited until the reading was over.
+void stop_waiting(std::atomic<std::uint32_t>& word) noexcept {
+  for (const AskedReading open : {AskedReading::kHeld, AskedReading::kUnderWay}) {
+    auto unanswered = static_cast<std::uint32_t>(open);
+    if (word.compare_exchange_strong(unanswered, static_cast<std::uint32_t>(AskedReading::kNone))) return;
+  }
+}
+
 /// Asks unless an earlier request is still open. Publishes what this thread has done first.
 bool ask(std::atomic<std::uint32_t>& word, AskedReading question) noexcept {
   if (const TorchProvider* torch = torch_provider(); torch != nullptr) torch->before_exact_point();
@@ -47,7 +76,71 @@ bool ask(std::atomic<std::uint32_t>& word, AskedReading question) noexcept {
   return word.compare_exchange_strong(before, static_cast<std::uint32_t>(question));
 }
 
+/// Ranks wait for each other, so their holds add up.
+bool affords_hold(const spool::Header& header, std::uint64_t now) noexcept {
+  const std::uint64_t all = kFreeHolds + (now - g_began_ns) / kShareOfTime;
+  const auto ranks = static_cast<std::uint64_t>(std::max(1, header.world_size));
+  return header.held_ns.load(std::memory_order_relaxed) < all / ranks;
+}
+
+/// Call inside the guard.
+void hold_here() noexcept {
+  spool::Header& header = *spool_header();
+  const std::uint64_t from = nanoseconds(CLOCK_MONOTONIC);
+  if (!affords_hold(header, from) || !ask(header.asked_reading, AskedReading::kHeld)) return;
+  const int error = errno;
+  if (!changes(header.asked_reading, AskedReading::kHeld, from + kHoldAnswer) ||
+      !changes(header.asked_reading, AskedReading::kUnderWay, from + kLongestHold)) {
+    stop_waiting(header.asked_reading);
+  }
+  const std::uint64_t held = nanoseconds(CLOCK_MONOTONIC) - from;
+  header.holds.fetch_add(1, std::memory_order_relaxed);
+  header.held_ns.fetch_add(held, std::memory_order_relaxed);
+  if (held > header.longest_hold_ns.load(std::memory_order_relaxed))
+    header.longest_hold_ns.store(held, std::memory_order_relaxed);
+  errno = error;
+}
+
+/// Python's main thread calls it between two instructions, with the GIL.
+int on_main_thread(void*) {
+  if (recording() && g_holds.load(std::memory_order_relaxed)) {
+    const Inside inside;
+    hold_here();
+  }
+  return 0;
+}
+
 }  // namespace
+
+void set_holds(bool on) noexcept {
+  g_add_pending_call = reinterpret_cast<AddPendingCall>(dlsym(RTLD_DEFAULT, "Py_AddPendingCall"));
+  g_first_seq = g_next_seq->load(std::memory_order_relaxed);
+  g_began_ns = nanoseconds(CLOCK_MONOTONIC);
+  g_backwards.store(0, std::memory_order_relaxed);
+  g_holds.store(on, std::memory_order_relaxed);
+  g_hot.next_hold.store(on && g_add_pending_call != nullptr ? g_first_seq + kLeastWork
+                                                            : std::numeric_limits<std::uint64_t>::max(),
+                        std::memory_order_relaxed);
+}
+
+void hold_soon() noexcept {
+  std::uint64_t due = g_hot.next_hold.load(std::memory_order_relaxed);
+  const std::uint64_t now = g_next_seq->load(std::memory_order_relaxed);
+  if (now < due) return;
+  if (!g_holds.load(std::memory_order_relaxed)) {
+    g_hot.next_hold.store(std::numeric_limits<std::uint64_t>::max(), std::memory_order_relaxed);
+    return;
+  }
+  const std::uint64_t next = now + std::max(kLeastWork, (now - g_first_seq) / kWorkDivisor);
+  // A full queue leaves out this hold.
+  if (g_hot.next_hold.compare_exchange_strong(due, next)) (void)g_add_pending_call(on_main_thread, nullptr);
+}
+
+void hold_at_backward() noexcept {
+  if (!g_holds.load(std::memory_order_relaxed)) return;
+  const std::uint64_t passes = g_backwards.fetch_add(1, std::memory_order_relaxed) + 1;
+  if ((passes & (passes - 1)) == 0) hold_here();
+}
 
 void set_exit_wait(std::int32_t seconds) noexcept {
   if (seconds >= 0) g_exit_wait = static_cast<std::uint64_t>(seconds) * kSecond;
@@ -60,8 +153,10 @@ void await_last_reading() noexcept {
   std::atomic<std::uint32_t>& word = spool_header()->asked_reading;
   if (ask(word, AskedReading::kEnded)) {
     const std::uint64_t now = nanoseconds(CLOCK_MONOTONIC);
-    if (changes(word, AskedReading::kEnded, now + g_exit_wait / kPartForAnswer)) {
-      changes(word, AskedReading::kUnderWay, now + g_exit_wait);
+    // A recorder that answers later still has to see that the program has ended.
+    if (changes(word, AskedReading::kEnded, now + g_exit_wait / kPartForAnswer) &&
+        !changes(word, AskedReading::kUnderWay, now + g_exit_wait)) {
+      stop_waiting(word);
     }
   }
   errno = error;

@@ -1,5 +1,6 @@
-// Waits for the recorder while it reads the memory of the process: at the program's end, and when the program requests
-// it. await_last_reading() of provider.h is the wait at the end.
+// Waits for the recorder while it reads the memory of the process: at the program's end, when the program requests it,
+// and at points of its work (docs/adr/0074). await_last_reading() of provider.h is the wait at the end, hold_soon() and
+// hold_at_backward() are those of the work.
 #pragma once
 
 #include <cstdint>
@@ -8,6 +9,9 @@ namespace dcmt::agent {
 
 /// Sets the limit of the wait at the program's end. Call it before the gate opens.
 void set_exit_wait(std::int32_t seconds) noexcept;
+
+/// Sets whether the program is held at points of its work. Call it before the gate opens, with a spool.
+void set_holds(bool on) noexcept;
 
 /// Waits until the recorder has read the memory of the process, for at most `timeout_ns` nanoseconds or until the next
 /// signal. True if a reading that began after this call is complete.

@@ -13,6 +13,8 @@ inline constexpr char kEnvOperators[] = "DC_MEMTRACE_OPERATORS";  ///< file with
 /// How many seconds a program waits at its end at most, while the recorder reads its memory; 0: it does not wait.
 inline constexpr char kEnvExitWait[] = "DC_MEMTRACE_EXIT_WAIT";
 inline constexpr int kDefaultExitWait = 2;
+/// "0": the program is not held for readings at points of its work.
+inline constexpr char kEnvHolds[] = "DC_MEMTRACE_HOLDS";
 
 /// The agent reads at most this many bytes of that table.
 inline constexpr unsigned kMaxTableBytes = 32768;

@@ -28,6 +28,7 @@ struct alignas(4096) HotPage {
   /// Storages and blocks below this size have no records of their own because of their size. Set before the gate opens;
   /// reduced when small sizes are tracked.
   std::atomic<std::uint64_t> smallest_followed;
+  std::atomic<std::uint64_t> next_hold;  ///< the sequence from which on the program is to be held; see asked_readings.h
   std::atomic<std::uint64_t> followed_sizes[kSizeClasses / 64];  ///< a bit for each tracked class of sizes
 };
 

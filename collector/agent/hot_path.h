@@ -38,6 +38,11 @@ inline bool objects_changed() noexcept {
   return t_state.has_loaded != 0 || g_hot.objects_changed.load(std::memory_order_relaxed) != 0;
 }
 
+/// True if the program has done enough work since its last held reading; hold_soon() (provider.h) then.
+inline bool hold_is_due() noexcept {
+  return g_next_seq->load(std::memory_order_relaxed) >= g_hot.next_hold.load(std::memory_order_relaxed);
+}
+
 /// A guard against re-entry. While one lives on a thread, recording() is false there, so our own calls of torch or
 /// Python make no records. `entered` is false if the thread was inside already.
 class Inside {

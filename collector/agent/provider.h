@@ -62,6 +62,13 @@ DCMT_AGENT_API const char* operators_path() noexcept;
 /// Called when memory is allocated and recording() is false. Counts a forked child that allocates, once.
 DCMT_AGENT_API void note_unrecorded_allocation() noexcept;
 
+/// Holds the program for a reading of its variables: Python's main thread, before one of its next instructions. Takes
+/// no lock but that of Python's queue of pending calls. Call it if hold_is_due().
+DCMT_AGENT_API void hold_soon() noexcept;
+/// The calling thread begins a backward pass. Holds it there, with what the forward has saved, for the first pass, the
+/// second, the fourth, and so on.
+DCMT_AGENT_API void hold_at_backward() noexcept;
+
 /// Applies what the recorder has asked for since the last call. Cheap if nothing is new.
 DCMT_AGENT_API void apply_followed_sizes() noexcept;
 /// Stops tracking small sizes.

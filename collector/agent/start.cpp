@@ -107,6 +107,7 @@ void start() noexcept {
     load_providers(libraries, getenv(kEnvPrepared), nullptr, true);
   }
   if (!refused()) spool_header()->state.store(static_cast<std::uint32_t>(spool::AgentState::kRecording));
+  set_holds(integer(getenv(kEnvHolds), 1) != 0);
   const char* why = show_spool(folder);
   if (why != nullptr) leave_note(folder, why);
   if (why != nullptr || refused()) close_gate();
@@ -188,6 +189,7 @@ const char* begin_session(const SessionOptions& options) noexcept {
                            integer(getenv("WORLD_SIZE"), -1)};
   if (const char* why = adopt_spool(options.memory, spool); why != nullptr) return why;
   g_has_tables = true;
+  set_holds(false);  // nobody expects pauses of a program that ran before
   // The session sees what the program loads, which otherwise begins a recording that the environment requests.
   g_started.store(true, std::memory_order_relaxed);
   // Other threads run torch meanwhile. Their events are recorded only once all hooks are in place: a block with a

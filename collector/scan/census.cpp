@@ -327,6 +327,7 @@ Expected<Census> Censuses::take(const CensusOptions& options) {
   if (is_near) fresh.read_ahead(state_->read_again_before);
   Naming naming{graph, Paths(graph, memory, types, text), Cycles(graph),
                 SecondReading(graph, fresh, types, state_->versions.runtime, own), ContainerSearch(graph, types.names)};
+  naming.paths.set_collector_off(collector_is_off(memory, types, state_->versions.runtime));
   Owners owners(graph, memory, types, text, naming.paths);
   std::vector<NodeIndex> nodes;
   std::vector<StorageOf> small;

@@ -43,22 +43,24 @@ std::string outside_sentence(const model::Report& report, const Form& form) {
   return text;
 }
 
-std::string_view round_of(const Growth& growth) { return growth.by_calls ? "call" : "step"; }
-
 /// Storages made after the last reading are taken to be held like others of the same place.
 std::string holder_confidence(const Growth& growth) {
   if (growth.seen == growth.storages) return "certain";
   return fmt::format("certain for {} of {} storages", grouped(growth.seen), grouped(growth.storages));
 }
 
+void add_statements(const char* label, const std::vector<analyzer::StoringStatement>& statements, const Form& form,
+                    LabelledLines& facts) {
+  if (statements.size() > form.most) return;
+  for (const analyzer::StoringStatement& each : statements) {
+    facts.push_back({&each == statements.data() ? label : "", each.site + "   " + each.text});
+  }
+}
+
 /// Found by text: a single statement is probably the right one; of several, nothing shows which one it was.
 void add_stored_by(const Growth& growth, const Form& form, LabelledLines& facts) {
-  const std::size_t count = growth.stored_by.size();
-  if (count > form.most) return;
-  for (std::size_t i = 0; i < count; ++i) {
-    const char* label = i != 0 ? "" : count == 1 ? "added at" : "one of";
-    facts.push_back({label, growth.stored_by[i].site + "   " + growth.stored_by[i].text});
-  }
+  add_statements(growth.stored_by.size() == 1 ? "added at" : "one of", growth.stored_by, form, facts);
+  add_statements("called at", growth.called_at, form, facts);
 }
 
 }  // namespace
@@ -69,7 +71,7 @@ std::string growth_sentence(const model::Report& report, const Form& form) {
   for (const ReportedFinding& finding : report.findings) {
     if (!finding.growth || finding.growth->steps == 0) continue;
     holders.push_back(short_name(finding.growth->holder));
-    round = round_of(*finding.growth);
+    round = finding.growth->unit;
   }
   std::string kept = kept_sentence(report, form);
   kept += outside_sentence(report, form);
@@ -88,7 +90,7 @@ FindingWords growth_words(const ReportedFinding& finding, const Form& form) {
   const Growth& growth = *finding.growth;
   const std::string how =
       growth.steps > 0
-          ? fmt::format(" in {}, {} more each", counted(growth.steps, round_of(growth)), form.bytes(growth.per_step))
+          ? fmt::format(" in {}, {} more each", counted(growth.steps, growth.unit), form.bytes(growth.per_step))
           : std::string();
   FindingWords words{finding_title(finding),
                      fmt::format("  {}   {}{}   holder: {}", short_name(growth.holder), form.bytes(finding.bytes), how,

@@ -29,6 +29,7 @@ int main(void) {
 #else
   OFFSET(interpreter_modules, PyInterpreterState, modules)
 #endif
+  OFFSET(gc_enabled, struct _gc_runtime_state, enabled)
   OFFSET(gc_generations, struct _gc_runtime_state, generations)
   print("gc_generation_size", sizeof(struct gc_generation));
   OFFSET(gc_permanent, struct _gc_runtime_state, permanent_generation)

@@ -26,8 +26,8 @@ enum class AgentState : std::uint32_t {
 };
 
 /// The process asks its recorder to read its memory, and waits for the answer. The word is a futex: whoever changes it
-/// wakes the other side. The process sets the first two requests from kNone or after an answer; the recorder sets the
-/// other values.
+/// wakes the other side. The process sets kEnded, kRequested and kHeld from kNone or after an answer; the recorder sets
+/// the other values.
 enum class AskedReading : std::uint32_t {
   kNone = 0,       ///< no request yet
   kEnded = 1,      ///< the program has ended: read its memory if another reading would add information
@@ -35,6 +35,7 @@ enum class AskedReading : std::uint32_t {
   kUnderWay = 3,   ///< the recorder reads the memory, or is about to
   kDone = 4,       ///< the recorder has read the memory, or a last reading would add nothing
   kNotRead = 5,    ///< the recorder cannot read the memory
+  kHeld = 6,       ///< the program waits at a point of its work: read its variables now
 };
 
 /// Sequences reserved before the first record of an attached recording.
@@ -72,6 +73,9 @@ struct Header {
   std::atomic<std::uint32_t> forked_children;
   std::atomic<std::uint32_t> taken_over;     ///< 1 once a recorder has opened the spool to drain it
   std::atomic<std::uint32_t> asked_reading;  ///< AskedReading
+  std::atomic<std::uint32_t> holds;          ///< times that the program has waited at a point of its work
+  std::atomic<std::uint64_t> held_ns;        ///< the sum of these waits
+  std::atomic<std::uint64_t> longest_hold_ns;
   SmallSizes small_sizes;
   CpuMemory cpu_memory;
 };

@@ -125,8 +125,15 @@ std::uint64_t SpoolReader::lost() const { return header().lost.load(std::memory_
 
 AskedReading SpoolReader::asked_reading() const {
   const std::uint32_t word = header().asked_reading.load(std::memory_order_acquire);
-  return word <= static_cast<std::uint32_t>(AskedReading::kNotRead) ? static_cast<AskedReading>(word)
+  return word <= static_cast<std::uint32_t>(AskedReading::kHeld) ? static_cast<AskedReading>(word)
                                                                     : AskedReading::kNone;
+}
+
+SpoolReader::Holds SpoolReader::holds() const {
+  const Header& each = header();
+  constexpr std::uint64_t kMost = std::numeric_limits<std::int64_t>::max();
+  return {each.holds.load(std::memory_order_relaxed), std::min(each.held_ns.load(std::memory_order_relaxed), kMost),
+          std::min(each.longest_hold_ns.load(std::memory_order_relaxed), kMost)};
 }
 
 void SpoolReader::answer(AskedReading answer) {

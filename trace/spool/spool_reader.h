@@ -72,6 +72,12 @@ class SpoolReader {
   [[nodiscard]] AskedReading asked_reading() const;
   /// Answers the process, whether it waits already or not: kUnderWay, kDone or kNotRead.
   void answer(AskedReading answer);
+  /// The waits of the program for readings at points of its work, so far.
+  struct Holds {
+    std::uint32_t count = 0;
+    std::uint64_t all_ns = 0, longest_ns = 0;
+  };
+  [[nodiscard]] Holds holds() const;
   /// Addresses, in the process, of its tables of sizes of small blocks; 0: none.
   struct SmallBlockTables {
     std::uint64_t cpu_blocks = 0, gpu_regions = 0;

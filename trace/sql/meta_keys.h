@@ -37,5 +37,8 @@ inline constexpr char kCgroupKills[] =
     "cgroup_kills";  // processes that the kernel killed in that group because of the limit, since the start
 inline constexpr char kGpuMemoryUnknown[] =
     "gpu_memory_unknown";  // why the use of a GPU's memory was not sampled; absent: it was, or there is no GPU
+inline constexpr char kHolds[] = "holds";
+inline constexpr char kHeldNs[] = "held_ns";
+inline constexpr char kLongestHoldNs[] = "longest_hold_ns";
 inline constexpr char kRecorderCpuNs[] = "recorder_cpu_ns";
 }  // namespace dcmt::meta

@@ -129,7 +129,8 @@ class Assembler::Impl {
   [[nodiscard]] bool keeps_anything() const {
     const auto [from, to] = step_ends_.outlived();
     const std::int64_t latest = step_ends_.latest();
-    return latest != 0 && (lifetimes_.lives_since(from, to) || lifetimes_.lives_since(latest, journal_.now.seq));
+    return growth_.growing().signs > 0 ||
+           (latest != 0 && (lifetimes_.lives_since(from, to) || lifetimes_.lives_since(latest, journal_.now.seq)));
   }
   [[nodiscard]] bool wants_cpp_holders(bool has_ended) const {
     const std::int64_t bytes = lifetimes_.bytes_where(
@@ -139,7 +140,8 @@ class Assembler::Impl {
   }
   [[nodiscard]] bool wants_reading() const {
     const auto [from, to] = step_ends_.outlived();
-    return lifetimes_.lives_since(std::max(from, owners_.read_until()), to) || owners_.is_unsure_of(from, to);
+    const std::int64_t until = growth_.growing().goes_on > 0 ? journal_.now.seq : to;
+    return lifetimes_.lives_since(std::max(from, owners_.read_until()), until) || owners_.is_unsure_of(from, until);
   }
   void reading_begins(scan::Scope scope) { owners_.begin(scope, lifetimes_.living_storages()); }
   Status reading_ended(const MemoryReading& reading) { return owners_.end(reading); }
@@ -296,7 +298,6 @@ Status Assembler::Impl::apply(const wire::RecordHeader& record, std::uint32_t th
   DCMT_RETURN_IF_ERROR(dispatch(bytes, header));
   if (phases_.steps() != rounds_) {
     rounds_ = phases_.steps();
-    growth_.round();
     small_blocks_ = {rounds_, lifetimes_.small_bytes()};
     step_ends_.ended(seq);
   }
@@ -663,7 +664,6 @@ Status Assembler::Impl::save() {
 }
 
 Status Assembler::Impl::commit(std::string_view drained) {
-  if (phases_.steps() == 0) growth_.round();  // without steps, the time between two commits counts as one
   DCMT_RETURN_IF_ERROR(write_open_rows());
   if (records_ != 0 || has_past_) DCMT_RETURN_IF_ERROR(journal_.rows.commit(journal_.now));
   DCMT_RETURN_IF_ERROR(note_left_out());

@@ -1,11 +1,12 @@
-// Detects growing memory: counts storages by the place that made them, at the end of each step.
+// Detects growing memory while it grows: counts the storages of each place that made them, on the clock of the
+// program's work.
 //
-// It only decides when reading the process's memory is worth its cost. Verdicts are the analyzer's.
+// It only decides when reading the process's memory is worth its cost. Verdicts are the analyzer's
+// (analyzer/rules/growing_sites.h).
 #pragma once
 
 #include <cstdint>
 #include <unordered_map>
-#include <vector>
 
 #include "trace/sql/rows.h"
 
@@ -13,35 +14,35 @@ namespace dcmt::recorder {
 
 /// Bytes of storages, by how certain it is that the program keeps more and more of them.
 struct GrowingBytes {
-  std::int64_t signs = 0;    ///< two rounds in a row ended with more
-  std::int64_t goes_on = 0;  ///< four rounds in a row, since the first rounds make what stays
+  std::int64_t signs = 0;    ///< the number at a place has doubled, by births between which other storages ended
+  std::int64_t goes_on = 0;  ///< it has doubled once more
 };
 
 /// Thread-safety: none.
 class GrowthWatch {
  public:
   /// A storage that was made at this stack begins or ends.
-  void begins(RowId stack, std::int64_t bytes) { change(stack, bytes); }
-  void ends(RowId stack, std::int64_t bytes) { change(stack, -bytes); }
-  /// A step has ended, or a time that counts as one.
-  void round();
+  void begins(RowId stack, std::int64_t bytes);
+  void ends(RowId stack, std::int64_t bytes);
 
-  /// Bytes from places that had more alive at the end of each of the last rounds in which they changed.
+  /// Bytes of the places whose storages have become more and more.
   [[nodiscard]] GrowingBytes growing() const { return growing_; }
 
  private:
   struct Site {
     std::int64_t bytes = 0;
-    std::int64_t last = 0;   ///< at the end of the previous round
-    std::int64_t rises = 0;  ///< consecutive rounds that ended with more
-    bool changed = false;
+    std::int64_t alive = 0;
+    std::int64_t births = 0;  ///< those between which other storages ended
+    std::int64_t work = -1;   ///< at the latest of these
+    std::int64_t before = 0;  ///< alive when it doubled last; made together at first
+    int doubled = 0;
   };
 
-  void change(RowId stack, std::int64_t bytes);
-  void count(const Site& site, std::int64_t times);
+  void change(Site& site, std::int64_t bytes);
+  void count(const Site& site, int sign);
 
   std::unordered_map<RowId, Site> sites_;
-  std::vector<RowId> changed_;
+  std::int64_t work_ = 0;  ///< storages that have ended
   GrowingBytes growing_;
 };
 

@@ -5,37 +5,49 @@
 namespace dcmt::recorder {
 namespace {
 
-TEST(GrowthWatchTest, WhatIsMadeAndGoneInARoundDoesNotGrow) {
+/// A turn of a loop makes a storage and drops it.
+void work(GrowthWatch& growth) {
+  growth.begins(99, 1);
+  growth.ends(99, 1);
+}
+
+TEST(GrowthWatchTest, WhatIsMadeAndDroppedDoesNotGrow) {
   GrowthWatch growth;
   growth.begins(1, 1000);  // kept from the start
-  for (int step = 0; step < 10; ++step) {
+  for (int turn = 0; turn < 10; ++turn) {
     growth.begins(2, 100);
     growth.ends(2, 100);
-    growth.round();
   }
   EXPECT_EQ(growth.growing().signs, 0);
 }
 
-TEST(GrowthWatchTest, APlaceThatKeepsMoreEachTimeShowsASignAtTheSecondTimeAndGrowsFromTheFourthOn) {
+TEST(GrowthWatchTest, APlaceThatKeepsMoreEachTimeShowsASignAtTheFourthAndGoesOnAtTheEighth) {
   GrowthWatch growth;
-  for (int step = 1; step <= 16; ++step) {
-    if (step % 4 == 0) growth.begins(1, 100);  // a validation step
-    growth.round();
-    EXPECT_EQ(growth.growing().signs, step >= 8 ? step / 4 * 100 : 0) << step;
-    EXPECT_EQ(growth.growing().goes_on, step == 16 ? 400 : 0) << step;
+  for (int kept = 1; kept <= 10; ++kept) {
+    work(growth);
+    growth.begins(1, 100);
+    EXPECT_EQ(growth.growing().signs, kept >= 4 ? kept * 100 : 0) << kept;
+    EXPECT_EQ(growth.growing().goes_on, kept >= 8 ? kept * 100 : 0) << kept;
   }
 }
 
-TEST(GrowthWatchTest, ARingThatIsFullAndAListThatIsClearedDoNotGrow) {
+TEST(GrowthWatchTest, WhatIsMadeTogetherDoesNotGrow) {
   GrowthWatch growth;
-  for (int step = 0; step < 20; ++step) {
-    growth.begins(1, 100);
-    if (step >= 8) growth.ends(1, 100);
+  work(growth);
+  for (int parameter = 0; parameter < 100; ++parameter) growth.begins(1, 100);
+  EXPECT_EQ(growth.growing().signs, 0);
+}
+
+TEST(GrowthWatchTest, AListThatIsClearedBeginsAnew) {
+  GrowthWatch growth;
+  for (int turn = 0; turn < 40; ++turn) {
+    work(growth);
     growth.begins(2, 10);
-    if (step % 5 == 4) growth.ends(2, 50);
-    growth.round();
+    if (turn % 5 != 4) continue;
+    for (int each = 0; each < 5; ++each) growth.ends(2, 10);
+    EXPECT_EQ(growth.growing().signs, 0);
   }
-  EXPECT_EQ(growth.growing().goes_on, 800) << "it is not known that it will rise no more";
+  EXPECT_EQ(growth.growing().goes_on, 0);
 }
 
 }  // namespace

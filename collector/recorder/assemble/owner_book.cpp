@@ -23,6 +23,11 @@ void OwnerBook::storage_ended(RowId storage) {
   }
 }
 
+bool OwnerBook::has_current(RowId storage) const {
+  const auto first = current_.lower_bound({storage, 0});
+  return first != current_.end() && first->first.first == storage;
+}
+
 bool OwnerBook::is_unsure_of(std::int64_t from, std::int64_t to) const {
   return std::ranges::any_of(unrooted_, [&](const auto& each) {
     // A storage's id is the number of the record with which it began.
@@ -37,14 +42,14 @@ RowId OwnerBook::UnderWay::row_of(std::uint64_t address, std::int64_t until_ns) 
   return end == ended.end() || end->second > until_ns ? row->second : 0;
 }
 
-Status OwnerBook::write_owner(RowId storage, std::int64_t position, const scan::Holder& holder) {
+Status OwnerBook::write_owner(RowId storage, std::int64_t position, const scan::Holder& holder, bool waited) {
   DCMT_ASSIGN_OR_RETURN(const RowId path, journal_.writer.intern(holder.path));
   OwnerRow row;
   row.storage = storage;
   row.path = path;
   row.position = position;
-  // Two readings must find that no root leads to it.
-  row.confirmed = holder.confirmed && (holder.rooted || unrooted_.contains({storage, path}));
+  // Two readings must find that no root leads to it, unless nothing could change during this one.
+  row.confirmed = holder.confirmed && (holder.rooted || waited || unrooted_.contains({storage, path}));
   if (!holder.rooted) found_unrooted_.emplace(storage, path);
   row.scan = row.last_scan = scan_;
   if (!holder.place.empty()) {
@@ -99,9 +104,9 @@ Status OwnerBook::write_held(RowId storage, const scan::HeldStorage& held, Said 
   return {};
 }
 
-Status OwnerBook::write_owners(RowId storage, const scan::HeldStorage& held) {
+Status OwnerBook::write_owners(RowId storage, const scan::HeldStorage& held, bool waited) {
   std::int64_t position = 0;
-  for (const scan::Holder& holder : held.holders) DCMT_RETURN_IF_ERROR(write_owner(storage, position++, holder));
+  for (const scan::Holder& holder : held.holders) DCMT_RETURN_IF_ERROR(write_owner(storage, position++, holder, waited));
   return {};
 }
 
@@ -153,7 +158,14 @@ Status OwnerBook::end(const MemoryReading& reading) {
   std::ranges::stable_sort(known, std::greater(), [](const auto& each) { return each.second->bytes; });
   if (known.size() > kMostStorages) known.resize(kMostStorages);
   DCMT_ASSIGN_OR_RETURN(const std::vector<RowId> containers, write_containers(reading));
+  std::set<RowId> unproved;
   for (const auto& [row, held] : known) {
+    // A process that ends or writes while it is read: the reading proves nothing about what an earlier one has proved.
+    const auto is_unproved = [](const scan::Holder& holder) { return holder.rooted && !holder.confirmed; };
+    if (std::ranges::all_of(held->holders, is_unproved) && has_current(row)) {
+      unproved.insert(row);
+      continue;
+    }
     Said said{{}, held->otherwise, held->is_unexplained};
     for (const std::uint32_t container : held->containers) said.containers.insert(containers[container]);
     const auto before = said_.find(row);
@@ -166,13 +178,14 @@ Status OwnerBook::end(const MemoryReading& reading) {
     if (before == said_.end() || !says_less(said, before->second)) {
       DCMT_RETURN_IF_ERROR(write_held(row, *held, std::move(said)));
     }
-    DCMT_RETURN_IF_ERROR(write_owners(row, *held));
+    DCMT_RETURN_IF_ERROR(write_owners(row, *held, reading.waited));
   }
   // An object that a reading of variables did not find may still exist.
   if (reading.scope == scan::Scope::kAll) {
     unrooted_ = std::exchange(found_unrooted_, {});
     std::erase_if(current_, [&](const auto& each) {
-      return each.second.last_scan != scan_ && !begun.seen_since.contains(each.first.first);
+      const RowId storage = each.first.first;
+      return each.second.last_scan != scan_ && !begun.seen_since.contains(storage) && !unproved.contains(storage);
     });
     read_until_ = begun.from_seq;
   }

@@ -24,6 +24,7 @@ struct MemoryReading {
   scan::Scope scope = scan::Scope::kAll;
   std::int64_t from_ns = 0, to_ns = 0;  ///< monotonic clock
   double cpu_seconds = 0;               ///< CPU time of the reading
+  bool waited = false;                  ///< Python's thread waited throughout: no Python object has changed
   scan::Census found;
 };
 
@@ -68,13 +69,15 @@ class OwnerBook {
     bool is_unexplained = false;
   };
   [[nodiscard]] UnderWay& under_way(scan::Scope scope) { return under_way_[static_cast<std::size_t>(scope)]; }
-  Status write_owner(RowId storage, std::int64_t position, const scan::Holder& holder);
+  /// True if the latest readings have proved a holder of the storage.
+  [[nodiscard]] bool has_current(RowId storage) const;
+  Status write_owner(RowId storage, std::int64_t position, const scan::Holder& holder, bool waited);
   /// Returns the row of each container of a reading.
   Expected<std::vector<RowId>> write_containers(const MemoryReading& reading);
   /// A longer reading that began before `begun` is older although it ends later: it does not change this storage.
   void note_newer(const UnderWay& begun, RowId storage);
   Status write_held(RowId storage, const scan::HeldStorage& held, Said said);
-  Status write_owners(RowId storage, const scan::HeldStorage& held);
+  Status write_owners(RowId storage, const scan::HeldStorage& held, bool waited);
   Status write_arrays(const std::vector<scan::HeldArrays>& arrays);
   /// A reading of variables may miss holders; those are then references that it cannot explain.
   [[nodiscard]] static bool says_less(const Said& said, const Said& than);

@@ -124,6 +124,7 @@ Expected<RunResult> run(const RunOptions& options) {
                                      {agent::kEnvDetail, text_of(options.detail)},
                                      {agent::kEnvChunks, std::to_string(chunks)},
                                      {agent::kEnvExitWait, std::to_string(options.exit_wait)},
+                                     {agent::kEnvHolds, options.owners && options.holds ? "1" : "0"},
                                      {agent::kEnvOperators, operators_file}});
   DCMT_ASSIGN_OR_RETURN(pid_t pid, start_child(options.command, variables, signals));
 

@@ -134,6 +134,11 @@ Status ProcessRecorder::finish(const std::string& exit, const std::string& state
   DCMT_RETURN_IF_ERROR(readings_.end());
   DCMT_RETURN_IF_ERROR(drain_->note_losses());
   TraceWriter& writer = drain_->writer();
+  if (const spool::SpoolReader::Holds holds = spool().holds(); holds.count > 0) {
+    DCMT_RETURN_IF_ERROR(writer.set_meta(meta::kHolds, static_cast<std::int64_t>(holds.count)));
+    DCMT_RETURN_IF_ERROR(writer.set_meta(meta::kHeldNs, static_cast<std::int64_t>(holds.all_ns)));
+    DCMT_RETURN_IF_ERROR(writer.set_meta(meta::kLongestHoldNs, static_cast<std::int64_t>(holds.longest_ns)));
+  }
   DCMT_RETURN_IF_ERROR(writer.set_meta(meta::kTorch, spool().torch_version()));
   DCMT_RETURN_IF_ERROR(writer.set_meta(meta::kPython, spool().python_version()));
   DCMT_RETURN_IF_ERROR(samplers_.write_limits());

@@ -18,7 +18,8 @@ constexpr int kMostLastReadings = 2;
 
 /// True if the process waits.
 bool is_asked(AskedReading word) {
-  return word == AskedReading::kEnded || word == AskedReading::kRequested || word == AskedReading::kUnderWay;
+  return word == AskedReading::kEnded || word == AskedReading::kRequested || word == AskedReading::kHeld ||
+         word == AskedReading::kUnderWay;
 }
 
 }  // namespace
@@ -65,6 +66,7 @@ Progress Readings::progress() {
   return {.growing = growing,
           .has_storages = highest_ >= kFollowedBytes,
           .stepped = totals.steps > 0,
+          .held = process_.spool().holds().count > 0,
           .of_peak = highest_ > 0 ? static_cast<double>(totals.allocated_bytes) / static_cast<double>(highest_) : 1};
 }
 
@@ -73,6 +75,8 @@ Status Readings::serve() {
   DCMT_RETURN_IF_ERROR(process_.drain().status());
   if (process_.spool().asked_reading() == AskedReading::kRequested) {
     serve_request();
+  } else if (process_.spool().asked_reading() == AskedReading::kHeld || held_) {
+    serve_hold();
   } else if (!requested_) {
     if (!program_ended_) DCMT_RETURN_IF_ERROR(samplers_.sample_last());
     serve_end();
@@ -92,6 +96,20 @@ void Readings::serve_request() {
     process_.spool().answer(AskedReading::kUnderWay);
     start(*all_, scan::Scope::kAll);
   }
+}
+
+void Readings::serve_hold() {
+  if (held_) {
+    if (variables_ != nullptr && variables_->is_reading()) return;
+    held_ = false;
+    return process_.spool().answer(AskedReading::kDone);
+  }
+  if (variables_ == nullptr || !begins_ || !process_.seconds() || program_ended_)
+    return process_.spool().answer(AskedReading::kNotRead);
+  if (variables_->is_reading()) return;  // it began before the hold
+  held_ = true;
+  process_.spool().answer(AskedReading::kUnderWay);
+  start(*variables_, scan::Scope::kVariables);
 }
 
 void Readings::serve_end() {
@@ -117,7 +135,8 @@ void Readings::serve_end() {
 void Readings::start(MemoryReader& reader, scan::Scope scope) {
   Assembler& assembler = process_.assembler();
   const double now = process_.seconds().value_or(0);
-  began_[static_cast<std::size_t>(scope)] = {now, progress()};
+  const bool waits = process_.spool().asked_reading() == AskedReading::kUnderWay && (held_ || program_ended_);
+  began_[static_cast<std::size_t>(scope)] = {now, progress(), waits};
   assembler.reading_begins(scope);
   if (scope == scan::Scope::kAll && extra_ == Extra::kWanted) extra_ = Extra::kUnderWay;
   const bool searches = scope == scan::Scope::kAll && (program_ended_ || schedule_.affords_search(now)) &&
@@ -126,7 +145,7 @@ void Readings::start(MemoryReader& reader, scan::Scope scope) {
 }
 
 Status Readings::receive(MemoryReader& reader, bool wait) {
-  const std::optional<Expected<MemoryReading>> reading = reader.receive(wait);
+  std::optional<Expected<MemoryReading>> reading = reader.receive(wait);
   if (!reading) return {};
   process_.changed();
   if (&reader == all_.get() && extra_ == Extra::kUnderWay) extra_ = Extra::kOver;
@@ -140,10 +159,11 @@ Status Readings::receive(MemoryReader& reader, bool wait) {
   }
   // Apply first what the process has published up to the end of the reading.
   DCMT_RETURN_IF_ERROR(process_.drain().status());
-  const MemoryReading& done = **reading;
+  MemoryReading done = std::move(**reading);
+  const Began& began = began_[static_cast<std::size_t>(done.scope)];
+  done.waited = began.waits && process_.spool().asked_reading() == AskedReading::kUnderWay;
   // A reading that the program requested does not count for the recorder's share.
   if (!requested_ || done.scope == scan::Scope::kVariables) {
-    const Began& began = began_[static_cast<std::size_t>(done.scope)];
     schedule_.done(done.scope, began.at, done.cpu_seconds, began.program);
   }
   return process_.assembler().reading_ended(done);

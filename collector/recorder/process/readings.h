@@ -52,6 +52,8 @@ class Readings {
   void serve_end();
   /// Reads the memory of a program that requests it, after the running reading.
   void serve_request();
+  /// Reads the variables of a program that waits at a point of its work.
+  void serve_hold();
   /// The process's allocated bytes, as a share of their highest value so far.
   Progress progress();
 
@@ -61,7 +63,8 @@ class Readings {
   ScanSchedule schedule_;
   struct Began {
     double at = 0;     ///< begin, in seconds as of SpoolDrain
-    Progress program;  ///< at the begin: the reading may miss later events
+    Progress program;    ///< at the begin: the reading may miss later events
+    bool waits = false;  ///< the process waits for it
   };
   std::array<Began, 2> began_{};  ///< by scope
   enum class Extra : std::uint8_t { kNone, kWanted, kUnderWay, kOver };
@@ -69,6 +72,7 @@ class Readings {
   bool begins_ = true;
   bool failed_ = false;
   bool requested_ = false;            ///< the program has requested the running reading
+  bool held_ = false;                 ///< the program waits for the running reading of variables
   bool program_ended_ = false;        ///< its memory is being destroyed, or waits for the last readings
   int last_readings_ = 0;             ///< readings of everything that began because the program had ended
   bool read_variables_last_ = false;  ///< a reading of variables began for that reason

@@ -57,7 +57,7 @@ bool ScanSchedule::is_due(scan::Scope scope, double now, const Progress& program
     const double next_near = is_first ? 0 : next_near_;
     const double next_quiet = is_first ? 0 : next_quiet_;
     const GrowingBytes& growing = program.growing;
-    const bool grows = growing.signs >= kFollowedBytes && growing.signs != readings.growing;
+    const bool grows = !program.held && growing.signs >= kFollowedBytes && growing.signs != readings.growing;
     const double patience = std::max(kPatience, kPatienceShare * (now - began_.value_or(now)));
     const bool in_time = program.of_peak >= kOfPeak[quiet_ % kOfPeak.size()] ||
                          (program.of_peak >= kOfPeak.front() && now >= next_quiet + patience) ||

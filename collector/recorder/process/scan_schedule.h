@@ -17,6 +17,7 @@ struct Progress {
   GrowingBytes growing;
   bool has_storages = false;  ///< it had at least the bytes of one tracked storage
   bool stepped = false;       ///< a step has ended
+  bool held = false;          ///< it waits for readings of variables at points of its work
   double of_peak = 1;         ///< its allocated bytes, as a share of their highest value so far
 };
 

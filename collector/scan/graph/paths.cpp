@@ -181,8 +181,9 @@ std::string Paths::text_of(const Cycle& cycle) {
   const bool has_node = std::ranges::any_of(cycle.circle, [&](EdgeIndex number) {
     return graph_.nodes()[graph_.edges()[number].source].kind == Kind::kNode;
   });
-  text +=
-      has_node ? " (through autograd nodes, which Python's collector cannot see)" : " (Python's collector can free it)";
+  text += has_node         ? " (through autograd nodes, which Python's collector cannot see)"
+          : collector_off_ ? " (Python's collector is off)"
+                           : " (Python's collector can free it)";
   const NodeIndex first = graph_.edges()[cycle.circle.front()].source;
   if (!cycle.from_it.empty()) text += "; it keeps " + type_of(first) + text_of(std::span(cycle.from_it));
   return text;

@@ -22,6 +22,9 @@ class Paths {
   Paths(const Graph& graph, Mirror& memory, ProcessTypes& types, PythonText& text)
       : graph_(graph), memory_(memory), types_(types), text_(text) {}
 
+  /// Sets whether Python's collector is switched off: it is not by default.
+  void set_collector_off(bool off) { collector_off_ = off; }
+
   /// The cheapest path to `node`, beginning with the root's edge; empty if no root leads to it.
   [[nodiscard]] std::vector<EdgeIndex> way_to(NodeIndex node) const;
 
@@ -59,6 +62,7 @@ class Paths {
   Mirror& memory_;
   ProcessTypes& types_;
   PythonText& text_;
+  bool collector_off_ = false;
 };
 
 }  // namespace dcmt::scan

@@ -130,6 +130,14 @@ std::vector<NamedRoot> named_roots(Mirror& memory, ProcessTypes& types, PythonTe
   return roots;
 }
 
+bool collector_is_off(Mirror& memory, const ProcessTypes& types, Address runtime) {
+  bool off = false;
+  each_interpreter(memory, types.python, runtime, [&](Address interpreter) {
+    off |= memory.value<int>(interpreter + types.python.interpreter_gc + types.python.gc_enabled) == 0;
+  });
+  return off;
+}
+
 bool add_collected_objects(Graph& graph, Mirror& memory, ProcessTypes& types, Address runtime) {
   const PythonLayout& layout = types.python;
   bool collecting = false;

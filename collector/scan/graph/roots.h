@@ -22,6 +22,9 @@ struct NamedRoot {
 [[nodiscard]] std::vector<NamedRoot> named_roots(Mirror& memory, ProcessTypes& types, PythonText& text, Address runtime,
                                                  OwnModules* own);
 
+/// True if Python's collector is switched off.
+[[nodiscard]] bool collector_is_off(Mirror& memory, const ProcessTypes& types, Address runtime);
+
 /// Adds the objects in the collector's lists that the graph does not have yet. Call it after explore(). True if the
 /// collector was running: it splits its lists meanwhile.
 [[nodiscard]] bool add_collected_objects(Graph& graph, Mirror& memory, ProcessTypes& types, Address runtime);

@@ -13,8 +13,8 @@ namespace dcmt::scan {
 // clang-format off
 #define DCMT_PYTHON_LAYOUT(X) \
   X(version) X(runtime_interpreters) X(interpreter_next) X(interpreter_threads) X(interpreter_gc) \
-  X(interpreter_sysdict) X(interpreter_builtins) X(interpreter_modules) X(gc_generations) X(gc_generation_size) \
-  X(gc_permanent) X(gc_collecting) X(thread_next) X(thread_native_id) X(thread_dict) X(thread_exc_info) \
+  X(interpreter_sysdict) X(interpreter_builtins) X(interpreter_modules) X(gc_enabled) X(gc_generations) \
+  X(gc_generation_size) X(gc_permanent) X(gc_collecting) X(thread_next) X(thread_native_id) X(thread_dict) X(thread_exc_info) \
   X(thread_context) X(thread_cframe) X(thread_frame) X(thread_exception) X(frame_code) X(frame_instruction) \
   X(frame_function) X(frame_previous) X(frame_locals_dict) X(frame_stacktop) X(frame_locals) \
   X(frameobject_frame) X(frameobject_back) X(generator_frame) X(generator_state) X(code_localsplusnames) \

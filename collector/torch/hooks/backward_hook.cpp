@@ -36,6 +36,7 @@ BackwardSpan::BackwardSpan() noexcept {
   begin_op(*thread, this, "autograd::engine::execute", wire::OpScope::kBackward);
   write_small_sums();
   write_running_ops();
+  agent::hold_at_backward();
 }
 
 BackwardSpan::~BackwardSpan() {

@@ -75,7 +75,9 @@ Birth birth_on(const void* storage) noexcept {
   const Birth birth = birth_on(storage);
   const agent::SharedTime time(birth.tsc);
   write_tensor(wire::RecordType::kTensorBirth, tensor, storage, birth.stack);
-  if (birth.first) born_in_function(tensor, birth.stack);
+  if (!birth.first) return;
+  born_in_function(tensor, birth.stack);
+  if (agent::hold_is_due()) agent::hold_soon();
 }
 
 [[gnu::noinline]] void born_without_storage(const void* tensor) noexcept {

@@ -1,0 +1,258 @@
+#include "analyzer/rules/growing_sites.h"
+
+#include <algorithm>
+#include <array>
+#include <functional>
+#include <limits>
+#include <optional>
+#include <unordered_map>
+#include <utility>
+
+#include "analyzer/rules/work_clock.h"
+#include "analyzer/storages/live_set.h"
+#include "analyzer/storages/storage_bytes.h"
+
+namespace dcmt::analyzer {
+namespace {
+
+/// What is made together, as a model or a data set, spans less of the run's work than this: in work, and as a share.
+constexpr double kLeastWork = 6, kLeastShare = 0.1;
+/// Each quarter of the growth has at least this share of an average quarter.
+constexpr double kEven = 0.3;
+/// More must live on than this many times what was alive at once before, and longer than what has died lived. A ring or
+/// a pool was full before.
+constexpr double kBeyond = 2;
+/// Of what the place made lately, at least this share lives on.
+constexpr double kStillKept = 0.3;
+/// Growth has ended if it pauses for this many times its longest pause so far.
+constexpr double kLongPause = 2;
+/// The program's other work goes on without growth if it makes this share of what it made beside it before.
+constexpr double kGoesOn = 0.5;
+
+/// Other storages that a place may make between two that replace each other.
+constexpr std::ptrdiff_t kMostBeside = 64;
+
+using Born = std::vector<const Storage*>;  // in the order of birth
+
+/// The followed storages of a run, by the place that made them.
+class Places {
+ public:
+  Places(const TraceData& data, Sequence end) : data_(data), end_(end), clock_(data, end) {
+    for (const Storage& storage : data.storages) {
+      if (storage.bytes.value > 0 && storage.span.from_seq <= end && !is_gathered(data, storage.id))
+        born_[storage.birth.stack].push_back(&storage);
+    }
+    for (auto& [stack, born] : born_) std::ranges::sort(born, {}, from_of);
+    const Rounds backwards = Rounds::backwards(data);
+    const Rounds steps = Rounds::steps(data);
+    for (const Rounds* rounds : {&steps, &backwards}) {
+      for (std::size_t i = 0; i < rounds->size(); ++i) turns_.push_back(rounds->end(i));
+    }
+    std::ranges::sort(turns_);
+  }
+
+  [[nodiscard]] const std::unordered_map<StackId, Born>& born() const { return born_; }
+
+  /// The storages of a place that live on, if they become more and more; else empty.
+  [[nodiscard]] Born growing(const Born& born) const;
+  /// The storages of a place, each of which replaced a smaller one; else empty.
+  [[nodiscard]] Born replacing(const Born& born) const;
+
+ private:
+  static Sequence from_of(const Storage* storage) { return storage->span.from_seq; }
+  [[nodiscard]] double work_at(const Storage* storage) const { return clock_.at(storage->span.from_seq); }
+  [[nodiscard]] bool lives_on(const Storage* storage) const {
+    return storage->span.covers(end_) && bytes_at(data_, *storage, end_).value > 0;
+  }
+  [[nodiscard]] bool is_even(const Born& kept) const;
+  [[nodiscard]] bool last_is_kept(const Born& kept) const;
+  [[nodiscard]] bool is_beyond(const Born& born, const Born& kept) const;
+  [[nodiscard]] bool still_keeps(const Born& born, const Born& kept) const;
+  [[nodiscard]] bool goes_on(const Born& born, const Born& kept) const;
+
+  const TraceData& data_;
+  const Sequence end_;
+  const WorkClock clock_;
+  std::unordered_map<StackId, Born> born_;
+  std::vector<Sequence> turns_;  ///< ends of steps and backward passes
+};
+
+/// What lives on was born all along a stretch of the program's work.
+bool Places::is_even(const Born& kept) const {
+  const double first = work_at(kept.front());
+  const double span = work_at(kept.back()) - first;
+  if (span < kLeastWork || span < kLeastShare * clock_.total()) return false;
+  std::array<std::size_t, 4> quarters{};
+  std::size_t births = 0;
+  double before = -1;
+  for (const Storage* each : kept) {
+    const double at = work_at(each);
+    births += at != before ? 1 : 0;
+    before = at;
+    ++quarters[std::min<std::size_t>(3, static_cast<std::size_t>(4 * (at - first) / span))];
+  }
+  return births >= kFewestBirths &&
+         static_cast<double>(*std::ranges::min_element(quarters)) >= kEven * static_cast<double>(kept.size()) / 4;
+}
+
+/// True if a reading found the latest storage in a container. Else a variable may have it, until its next value.
+bool Places::last_is_kept(const Born& kept) const {
+  const Held* held = data_.owners.of(kept.back()->id);
+  return held != nullptr && !held->containers.empty();
+}
+
+bool Places::is_beyond(const Born& born, const Born& kept) const {
+  const Sequence first = kept.front()->span.from_seq;
+  std::vector<std::pair<Sequence, int>> changes;  // a new value is made before a variable drops the one before
+  double longest = 0;
+  for (const Storage* each : born) {
+    const bool ended = each->span.ended() && each->span.to_seq <= end_;
+    if (each->span.from_seq < first) {
+      changes.emplace_back(each->span.from_seq, 1);
+      if (ended) changes.emplace_back(each->span.to_seq, -1);
+    }
+    if (ended && each->span.to_seq > first) longest = std::max(longest, clock_.at(each->span.to_seq) - work_at(each));
+  }
+  std::ranges::sort(changes);
+  std::int64_t alive = 0, most = 0;
+  for (const auto& [at, change] : changes) {
+    if (change > 0) most = std::max(most, alive);
+    alive += change;
+  }
+  return static_cast<double>(kept.size()) > kBeyond * static_cast<double>(most) &&
+         clock_.total() - work_at(kept.front()) > kBeyond * longest;
+}
+
+bool Places::still_keeps(const Born& born, const Born& kept) const {
+  const Sequence late = kept[2 * kept.size() / 3]->span.from_seq;
+  const auto since = [&](const Born& all) { return all.end() - std::ranges::lower_bound(all, late, {}, from_of); };
+  return static_cast<double>(since(kept)) >= kStillKept * static_cast<double>(since(born));
+}
+
+/// True unless the program goes on without growth, as beside a cache that is full, or had only prepared its work.
+bool Places::goes_on(const Born& born, const Born& kept) const {
+  double longest = 0;
+  for (std::size_t i = 1; i < kept.size(); ++i) longest = std::max(longest, work_at(kept[i]) - work_at(kept[i - 1]));
+  const double last = work_at(kept.back());
+  const double pause = clock_.total() - last;
+  if (pause <= kLongPause * longest) return true;
+  const Sequence from = kept.front()->span.from_seq, to = kept.back()->span.from_seq;
+  const auto turns = [&](Sequence since, Sequence until) {
+    return std::ranges::upper_bound(turns_, until) - std::ranges::lower_bound(turns_, since);
+  };
+  if (turns(from, to) < static_cast<std::ptrdiff_t>(kFewestBirths) - 1) return false;
+  double beside = 0, after = 0;  // births of other places that made storages between those that live on
+  for (const auto& [stack, others] : born_) {
+    if (others.front() == born.front()) continue;
+    const auto begin = std::ranges::lower_bound(others, from, {}, from_of);
+    const auto end = std::ranges::upper_bound(others, to, {}, from_of);
+    if (end - begin < static_cast<std::ptrdiff_t>(kFewestBirths) - 1) continue;
+    beside += static_cast<double>(end - begin);
+    after += static_cast<double>(others.end() - end);
+  }
+  return after / pause < kGoesOn * beside / (last - work_at(kept.front()));
+}
+
+Born Places::growing(const Born& born) const {
+  Born kept;
+  std::ranges::copy_if(born, std::back_inserter(kept), [this](const Storage* each) { return lives_on(each); });
+  const bool grows = kept.size() >= kFewestBirths && (kept.size() > kFewestBirths || last_is_kept(kept)) && is_even(kept) && is_beyond(born, kept) && still_keeps(born, kept) &&
+                     goes_on(born, kept);
+  return grows ? kept : Born();
+}
+
+Born Places::replacing(const Born& born) const {
+  const auto last = std::ranges::find_if(born.rbegin(), born.rend(), [this](const Storage* each) { return lives_on(each); });
+  if (born.size() < kFewestBirths || last == born.rend()) return {};
+  Born chain{*last};
+  for (auto before = last + 1; before != born.rend();) {
+    // Of those that were alive when the larger one was made, the largest: the place may make other storages, too.
+    auto largest = born.rend();
+    for (auto each = before; each != born.rend(); ++each) {
+      const bool was_there = (*each)->span.covers(chain.back()->span.from_seq) &&
+                             (chain.size() == 1 || !(*each)->span.covers(chain[chain.size() - 2]->span.from_seq));
+      if (was_there && (largest == born.rend() || (*each)->bytes >= (*largest)->bytes)) largest = each;
+      if (each - before > kMostBeside) break;
+    }
+    if (largest == born.rend() || (*largest)->bytes >= chain.back()->bytes) break;
+    chain.push_back(*largest);
+    before = largest + 1;
+  }
+  std::ranges::reverse(chain);
+  const bool grows = chain.size() >= kFewestBirths && is_even(chain) && goes_on(born, chain);
+  return grows ? chain : Born();
+}
+
+/// Steps, if it grows by them; else backward passes; else its own births.
+std::shared_ptr<const Rounds> rounds_of(const Born& kept, const std::array<std::shared_ptr<const Rounds>, 2>& known) {
+  for (const auto& rounds : known) {
+    std::size_t distinct = 0, open = 0;
+    std::size_t before = std::numeric_limits<std::size_t>::max();
+    for (const Storage* each : kept) {
+      const std::size_t round = rounds->at(each->span.from_seq);
+      distinct += round != before ? 1 : 0;
+      open += round == rounds->size() ? 1 : 0;
+      before = round;
+    }
+    if (distinct >= kFewestBirths && 2 * open <= kept.size()) return rounds;
+  }
+  std::vector<Sequence> begins;
+  for (const Storage* each : kept) begins.push_back(each->span.from_seq);
+  return std::make_shared<const Rounds>(Rounds::calls(begins));
+}
+
+void number(std::vector<Living>& living) {
+  for (auto from = living.begin(); from != living.end();) {
+    const auto to = std::find_if(from, living.end(), [&](const Living& each) { return each.round != from->round; });
+    for (auto each = from; each != to; ++each) {
+      each->position = {static_cast<std::size_t>(each - from), static_cast<std::size_t>(to - from)};
+    }
+    from = to;
+  }
+}
+
+}  // namespace
+
+Sequence last_birth(const TraceData& data) {
+  Sequence last;
+  for (const Storage& storage : data.storages) last = std::max(last, storage.span.from_seq);
+  return last;
+}
+
+std::vector<Series> series_of(const OutlivingSite& site) {
+  std::map<Position, Series> by_position;
+  for (const Living& living : site.living) by_position[living.position].push_back(&living);
+  std::vector<Series> result;
+  for (auto& [position, series] : by_position) result.push_back(std::move(series));
+  return result;
+}
+
+std::map<StackId, OutlivingSite> growing_sites(const TraceData& data) {
+  const Sequence end = last_birth(data);
+  const Places places(data, end);
+  const std::array known = {std::make_shared<const Rounds>(Rounds::steps(data)),
+                            std::make_shared<const Rounds>(Rounds::backwards(data))};
+  std::map<StackId, OutlivingSite> sites;
+  for (const auto& [stack, born] : places.born()) {
+    Born kept = places.growing(born);
+    Born replaced;
+    if (kept.empty()) {
+      replaced = places.replacing(born);
+      if (replaced.empty()) continue;
+      kept = {replaced.back()};
+      replaced.pop_back();
+    }
+    OutlivingSite& site = sites[stack];
+    site.rounds = rounds_of(replaced.empty() ? kept : born, known);
+    site.replaced = std::move(replaced);
+    for (const Storage* each : kept) {
+      const std::size_t round = site.rounds->at(each->span.from_seq);
+      const Sequence begin = round > 0 ? site.rounds->end(round - 1) : Sequence();
+      site.living.push_back({each, bytes_at(data, *each, end), round, begin, site.rounds->end(round), {}});
+    }
+    number(site.living);
+  }
+  return sites;
+}
+
+}  // namespace dcmt::analyzer

@@ -1,0 +1,52 @@
+// Places in the program whose storages become more and more, judged by the births of each place alone.
+#pragma once
+
+#include <compare>
+#include <cstddef>
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "analyzer/load/trace_data.h"
+#include "analyzer/rules/rounds.h"
+
+namespace dcmt::analyzer {
+
+/// The position of a storage among those of its place and round that live on.
+struct Position {
+  std::size_t index = 0;
+  std::size_t of = 0;
+  friend auto operator<=>(const Position&, const Position&) = default;
+};
+
+/// A storage of a growing place that is alive at the end.
+struct Living {
+  const Storage* storage = nullptr;
+  Bytes bytes;         ///< at the end
+  std::size_t round = 0;
+  Sequence round_begin, round_end;  ///< `round_end` zero: the round had not ended
+  Position position;
+};
+
+struct OutlivingSite {
+  std::shared_ptr<const Rounds> rounds;  ///< the turns in which it grows
+  std::vector<Living> living;            ///< in the order of creation
+  /// Storages that a larger one of the place has replaced, as `rows = torch.cat([rows, x])` does; else empty.
+  std::vector<const Storage*> replaced;
+};
+
+/// The storages of a site with the same position, in the order of their rounds.
+using Series = std::vector<const Living*>;
+[[nodiscard]] std::vector<Series> series_of(const OutlivingSite& site);
+
+/// Fewer births of what lives on than this are not called growth.
+inline constexpr std::size_t kFewestBirths = 4;
+
+/// The last birth of a storage. What is alive then ends with the program.
+[[nodiscard]] Sequence last_birth(const TraceData& data);
+
+/// The places whose storages become more and more. Storages of gathered parameters are left out: the rules of releases
+/// judge them.
+[[nodiscard]] std::map<StackId, OutlivingSite> growing_sites(const TraceData& data);
+
+}  // namespace dcmt::analyzer

@@ -1,0 +1,45 @@
+#include "analyzer/rules/work_clock.h"
+
+#include <algorithm>
+#include <iterator>
+
+#include "analyzer/rules/rounds.h"
+
+namespace dcmt::analyzer {
+
+WorkClock::WorkClock(const TraceData& data, Sequence end) : end_(end) {
+  for (const Storage& storage : data.storages) {
+    if (storage.bytes.value > 0 && storage.span.ended() && storage.span.to_seq <= end)
+      ticks_.push_back(storage.span.to_seq);
+  }
+  for (const Rounds& rounds : {Rounds::steps(data), Rounds::backwards(data)}) {
+    for (std::size_t round = 0; round < rounds.size(); ++round) {
+      if (rounds.end(round) <= end) ticks_.push_back(rounds.end(round));
+    }
+  }
+  std::ranges::sort(ticks_);
+  double without = 0;
+  for (const Interval& interval : data.intervals) {
+    if (interval.kept != Kept::kNo) continue;
+    const Sequence to = interval.span.ended() ? std::min(interval.span.to_seq, end) : end;
+    if (to <= interval.span.from_seq) continue;
+    unrecorded_.push_back({interval.span.from_seq, to, without});
+    without += static_cast<double>(to.value - interval.span.from_seq.value);
+  }
+  const double with = static_cast<double>(end.value) - without;
+  if (with > 0) rate_ = static_cast<double>(ticks_.size()) / with;
+}
+
+double WorkClock::unrecorded_before(Sequence seq) const {
+  const auto after = std::ranges::upper_bound(unrecorded_, seq, {}, &Unrecorded::from);
+  if (after == unrecorded_.begin()) return 0;
+  const Unrecorded& last = *std::prev(after);
+  return last.before + static_cast<double>(std::min(seq, last.to).value - last.from.value);
+}
+
+double WorkClock::at(Sequence seq) const {
+  const auto ticks = static_cast<double>(std::ranges::upper_bound(ticks_, seq) - ticks_.begin());
+  return ticks + rate_ * unrecorded_before(seq);
+}
+
+}  // namespace dcmt::analyzer

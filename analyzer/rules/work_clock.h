@@ -1,0 +1,34 @@
+// A clock that needs no steps: it counts what a program has finished with.
+#pragma once
+
+#include <vector>
+
+#include "analyzer/load/trace_data.h"
+
+namespace dcmt::analyzer {
+
+/// The work of a program up to a point: the storages that have died, and the steps and backward passes that have ended.
+/// Making a model or a data set is little work, whatever its time and its bytes. Of intervals with sums only, the trace
+/// has no deaths: these are taken to be as frequent there as elsewhere.
+class WorkClock {
+ public:
+  /// @param end  later events belong to the end of the program
+  WorkClock(const TraceData& data, Sequence end);
+
+  [[nodiscard]] double at(Sequence seq) const;
+  [[nodiscard]] double total() const { return at(end_); }
+
+ private:
+  struct Unrecorded {
+    Sequence from, to;
+    double before = 0;  ///< length of those before it
+  };
+  [[nodiscard]] double unrecorded_before(Sequence seq) const;
+
+  const Sequence end_;
+  std::vector<Sequence> ticks_;
+  std::vector<Unrecorded> unrecorded_;
+  double rate_ = 0;  ///< ticks for each sequence number
+};
+
+}  // namespace dcmt::analyzer
