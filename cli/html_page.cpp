@@ -8,6 +8,7 @@
 #include "render/load/device_timeline.h"
 #include "render/scene/flame.h"
 #include "render/scene/svg.h"
+#include "trace/base/xml_text.h"
 
 namespace dcmt::cli {
 namespace {

@@ -1,11 +1,13 @@
 // What is alive at one point in time, in groups and block by block.
 #pragma once
 
+#include <optional>
+#include <string_view>
 #include <vector>
 
 #include "analyzer/model/range.h"
 #include "analyzer/model/values.h"
-#include "analyzer/storages/group_names.h"
+#include "analyzer/storages/groups.h"
 
 namespace dcmt::model {
 

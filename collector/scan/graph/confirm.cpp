@@ -6,22 +6,28 @@
 namespace dcmt::scan {
 
 SecondReading::SecondReading(const Graph& graph, Mirror& memory, ProcessTypes& types, Address runtime, OwnModules* own)
-    : graph_(graph), objects_(memory, types) {
+    : graph_(graph), objects_(memory, types), compared_(graph.edges().size(), Compared::kNot) {
   PythonText text(memory, types);
   for (NamedRoot& each : named_roots(memory, types, text, runtime, own)) roots_.insert(std::move(each.root));
 }
 
 bool SecondReading::confirms(std::span<const EdgeIndex> way) {
   return std::ranges::all_of(way, [this](EdgeIndex number) {
-    const GraphEdge& edge = graph_.edges()[number];
-    if (edge.source == kRootNode) return roots_.contains(graph_.root(edge.index));
-    const GraphNode& source = graph_.nodes()[edge.source];
-    const auto [found, fresh] = read_.try_emplace(edge.source);
-    if (fresh) objects_.decode(source.address, source.kind, found->second);
-    return std::ranges::any_of(found->second, [&](const Reference& reference) {
-      return reference.target == graph_.nodes()[edge.target].address && reference.label == edge.label &&
-             reference.index == edge.index;
-    });
+    Compared& compared = compared_[number];
+    if (compared == Compared::kNot) compared = is_there(number) ? Compared::kSame : Compared::kOther;
+    return compared == Compared::kSame;
+  });
+}
+
+bool SecondReading::is_there(EdgeIndex number) {
+  const GraphEdge& edge = graph_.edges()[number];
+  if (edge.source == kRootNode) return roots_.contains(graph_.root(edge.index));
+  const GraphNode& source = graph_.nodes()[edge.source];
+  const auto [found, fresh] = read_.try_emplace(edge.source);
+  if (fresh) objects_.decode(source.address, source.kind, found->second);
+  return std::ranges::any_of(found->second, [&](const Reference& reference) {
+    return reference.target == graph_.nodes()[edge.target].address && reference.label == edge.label &&
+           reference.index == edge.index;
   });
 }
 

@@ -1,6 +1,7 @@
 // Reads the objects of a path again, from fresh memory. A path that has changed since the first read is not a finding.
 #pragma once
 
+#include <cstdint>
 #include <set>
 #include <span>
 #include <unordered_map>
@@ -11,7 +12,8 @@
 
 namespace dcmt::scan {
 
-/// Not thread-safe. It reads every object at most once more.
+/// Not thread-safe. It reads every object, and compares every reference, at most once more: paths through one graph share
+/// most of their references.
 class SecondReading {
  public:
   /// `memory` must be unused. The other arguments are those of the first reading, see named_roots().
@@ -22,10 +24,14 @@ class SecondReading {
   [[nodiscard]] bool confirms(std::span<const EdgeIndex> way);
 
  private:
+  [[nodiscard]] bool is_there(EdgeIndex number);
+
   const Graph& graph_;
   PythonObjects objects_;
   std::set<Root> roots_;
   std::unordered_map<NodeIndex, std::vector<Reference>> read_;
+  enum class Compared : std::uint8_t { kNot, kSame, kOther };
+  std::vector<Compared> compared_;  ///< by reference
 };
 
 }  // namespace dcmt::scan

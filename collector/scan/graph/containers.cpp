@@ -47,6 +47,7 @@ std::size_t ContainerSearch::parting(const std::vector<EdgeIndex>& way) const {
   std::size_t at = 0;
   std::size_t most = 1;
   for (std::size_t i = 1; i < way.size(); ++i) {
+    if (!is_entry_label(graph_.edges()[way[i]].label)) continue;
     const auto entries = entries_.find(graph_.edges()[way[i]].source);
     if (entries == entries_.end() || !entries->second.contains(way[i])) continue;
     if (entries->second.size() <= most) continue;

@@ -1,0 +1,149 @@
+#include "analyzer/rules/growing_sites.h"
+
+#include <gtest/gtest.h>
+
+#include <deque>
+#include <functional>
+#include <optional>
+#include <tuple>
+#include <vector>
+
+#include "analyzer/testing/test_trace.h"
+
+namespace dcmt::analyzer {
+namespace {
+
+using testing::TestTrace;
+using Handle = TestTrace::Handle;
+
+constexpr std::int64_t kLine = 21;  ///< of what may grow
+
+void at(TestTrace& trace, std::int64_t line) { trace.stack = {{"train.py", "main", line}}; }
+
+/// The turns of a loop without steps. Each makes two storages and drops them; `turn` is what it does besides.
+void loop(TestTrace& trace, int turns, const std::function<void(int)>& turn, std::int64_t line = 1) {
+  for (int i = 0; i < turns; ++i) {
+    at(trace, line);
+    const Handle input = trace.allocate(700), output = trace.allocate(300);
+    at(trace, kLine);
+    turn(i);
+    trace.drop(input);
+    trace.drop(output);
+  }
+}
+
+std::optional<OutlivingSite> growing(TestTrace& trace, TraceData& data) {
+  data = trace.load();
+  const auto sites = growing_sites(data);
+  for (const auto& [stack, site] : sites) {
+    if (data.frames.find(data.stacks.find(stack)->frame)->line == kLine) return site;
+  }
+  EXPECT_TRUE(sites.empty());
+  return std::nullopt;
+}
+
+TEST(GrowingSites, AListGrowsInALoopWithoutSteps) {
+  TestTrace trace;
+  loop(trace, 12, [&](int) { trace.allocate(100); });
+  TraceData data;
+  const auto site = growing(trace, data);
+  ASSERT_TRUE(site);
+  EXPECT_EQ(site->living.size(), 12u);
+  EXPECT_EQ(site->rounds->kind(), RoundKind::kCall);
+}
+
+TEST(GrowingSites, GrowthBeginsLateSkipsTurnsAndNeedsFiveBirths) {
+  for (const auto& [every, from, grows] : {std::tuple(1, 8, true), std::tuple(2, 2, true), std::tuple(3, 0, false)}) {
+    TestTrace trace;
+    loop(trace, 12, [&, every = every, from = from](int i) {
+      if (i >= from + (every == 1 ? -1 : 0) && i % every == 0) trace.allocate(100);
+    });
+    TraceData data;
+    EXPECT_EQ(growing(trace, data).has_value(), grows) << every << ' ' << from;
+  }
+}
+
+TEST(GrowingSites, WhatIsBoundedDoesNotGrow) {
+  const auto bounded = [](std::size_t most, int turns) {
+    TestTrace trace;
+    std::deque<Handle> kept;
+    loop(trace, turns, [&](int) {
+      kept.push_back(trace.allocate(100));
+      if (kept.size() <= most) return;
+      trace.drop(kept.front());
+      kept.pop_front();
+    });
+    TraceData data;
+    return !growing(trace, data);
+  };
+  EXPECT_TRUE(bounded(1, 12)) << "a variable";
+  EXPECT_TRUE(bounded(3, 20)) << "a ring";
+  EXPECT_TRUE(bounded(10, 13)) << "a replay buffer that has just begun to drop";
+}
+
+TEST(GrowingSites, ACacheThatIsFullDoesNotGrowThoughTheProgramGoesOn) {
+  TestTrace trace;
+  loop(trace, 40, [&](int i) {
+    if (i < 10) trace.allocate(100);
+  });
+  TraceData data;
+  EXPECT_FALSE(growing(trace, data));
+}
+
+TEST(GrowingSites, ADataSetThatIsMadeAtTheStartDoesNotGrow) {
+  TestTrace trace;
+  loop(trace, 10, [&](int) { trace.allocate(100); }, 5);
+  int step = 0;
+  loop(trace, 30, [&](int) { trace.step(step++); });
+  TraceData data;
+  EXPECT_FALSE(growing(trace, data));
+}
+
+TEST(GrowingSites, APhaseThatHasEndedGrewIfItHadSteps) {
+  TestTrace trace;
+  int step = 0;
+  loop(trace, 12,
+       [&](int) {
+         trace.allocate(100);
+         trace.step(step++);
+       },
+       5);
+  loop(trace, 30, [](int) {});
+  TraceData data;
+  const auto site = growing(trace, data);
+  ASSERT_TRUE(site);
+  EXPECT_EQ(site->living.size(), 12u);
+  EXPECT_EQ(site->rounds->kind(), RoundKind::kStep);
+}
+
+TEST(GrowingSites, AValueThatALargerOneReplacesGrows) {
+  TestTrace trace;
+  std::optional<Handle> rows;
+  loop(trace, 12, [&](int i) {
+    const Handle more = trace.allocate(100);
+    const Handle larger = trace.allocate(100 * (i + 2));
+    trace.drop(more);
+    if (rows) trace.drop(*rows);
+    rows = larger;
+  });
+  TraceData data;
+  const auto site = growing(trace, data);
+  ASSERT_TRUE(site);
+  EXPECT_EQ(site->living.size(), 1u);
+  EXPECT_GE(site->replaced.size(), 10u);
+}
+
+TEST(GrowingSites, AnAverageIsReplacedAndDoesNotGrow) {
+  TestTrace trace;
+  std::optional<Handle> average;
+  loop(trace, 12, [&](int) {
+    const Handle next = trace.allocate(100);
+    if (average) trace.drop(*average);
+    average = next;
+  });
+  TraceData data;
+  EXPECT_FALSE(growing(trace, data));
+}
+
+}  // namespace
+}  // namespace dcmt::analyzer
