@@ -149,5 +149,6 @@ def test_contributing_has_each_preset():
 
 def test_contributing_has_each_package_that_is_installed():
     script = (ROOT / "scripts" / "lib" / "setup.sh").read_text()
-    packages = set(re.search(r"^dcmt_packages=\((.*?)\)", script, re.DOTALL | re.MULTILINE)[1].split())
+    lists = re.findall(r"^dcmt_(?:more_)?packages=\((.*?)\)", script, re.DOTALL | re.MULTILINE)
+    packages = set(" ".join(lists).split())
     assert names_in_table(ROOT / "CONTRIBUTING.md", "| library or program |", 3) == packages
