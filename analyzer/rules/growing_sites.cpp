@@ -3,8 +3,9 @@
 #include <algorithm>
 #include <array>
 #include <functional>
+#include <iterator>
 #include <limits>
-#include <optional>
+#include <set>
 #include <unordered_map>
 #include <utility>
 
@@ -16,7 +17,7 @@ namespace dcmt::analyzer {
 namespace {
 
 /// What is made together, as a model or a data set, spans less of the run's work than this: in work, and as a share.
-constexpr double kLeastWork = 6, kLeastShare = 0.1;
+constexpr double kLeastWork = 4, kLeastShare = 0.1;
 /// Each quarter of the growth has at least this share of an average quarter.
 constexpr double kEven = 0.3;
 /// More must live on than this many times what was alive at once before, and longer than what has died lived. A ring or
@@ -125,7 +126,14 @@ bool Places::is_beyond(const Born& born, const Born& kept) const {
 
 bool Places::still_keeps(const Born& born, const Born& kept) const {
   const Sequence late = kept[2 * kept.size() / 3]->span.from_seq;
-  const auto since = [&](const Born& all) { return all.end() - std::ranges::lower_bound(all, late, {}, from_of); };
+  std::set<Bytes> sizes;  // a line may make temporary storages of other sizes, too
+  for (const Storage* each : kept) {
+    if (each->span.from_seq != end_) sizes.insert(each->bytes);
+  }
+  const auto since = [&](const Born& all) {
+    return std::count_if(std::ranges::lower_bound(all, late, {}, from_of), all.end(),
+                         [&](const Storage* each) { return sizes.contains(each->bytes); });
+  };
   return static_cast<double>(since(kept)) >= kStillKept * static_cast<double>(since(born));
 }
 

@@ -298,6 +298,7 @@ Status Assembler::Impl::apply(const wire::RecordHeader& record, std::uint32_t th
   DCMT_RETURN_IF_ERROR(dispatch(bytes, header));
   if (phases_.steps() != rounds_) {
     rounds_ = phases_.steps();
+    growth_.step_ended();
     small_blocks_ = {rounds_, lifetimes_.small_bytes()};
     step_ends_.ended(seq);
   }

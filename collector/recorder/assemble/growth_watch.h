@@ -24,6 +24,7 @@ class GrowthWatch {
   /// A storage that was made at this stack begins or ends.
   void begins(RowId stack, std::int64_t bytes);
   void ends(RowId stack, std::int64_t bytes);
+  void step_ended() { ++work_; }
 
   /// Bytes of the places whose storages have become more and more.
   [[nodiscard]] GrowingBytes growing() const { return growing_; }
@@ -32,7 +33,7 @@ class GrowthWatch {
   struct Site {
     std::int64_t bytes = 0;
     std::int64_t alive = 0;
-    std::int64_t births = 0;  ///< those between which other storages ended
+    std::int64_t births = 0;  ///< those between which other storages, or steps, ended
     std::int64_t work = -1;   ///< at the latest of these
     std::int64_t before = 0;  ///< alive when it doubled last; made together at first
     int doubled = 0;
@@ -42,7 +43,7 @@ class GrowthWatch {
   void count(const Site& site, int sign);
 
   std::unordered_map<RowId, Site> sites_;
-  std::int64_t work_ = 0;  ///< storages that have ended
+  std::int64_t work_ = 0;  ///< storages and steps that have ended
   GrowingBytes growing_;
 };
 

@@ -253,14 +253,14 @@ TEST_F(OwnerBookTest, OwnersComeInTheirOrderWithTheirPlaces) {
   EXPECT_EQ(rows("SELECT 0, text, 0, 0, 0 FROM owner JOIN string ON string.id = place"), (Rows{"0|train.py:1|0|0|0"}));
 }
 
-TEST_F(OwnerBookTest, WhatWasNotConfirmedGoesOnAsNothing) {
+TEST_F(OwnerBookTest, AReadingThatConfirmsNothingDisprovesNothing) {
   for (int scan = 1; scan <= 2; ++scan) {
     owners_->begin(scan::Scope::kAll, {{0xA0, 1}});
     scan::HeldStorage storage = held(0xA0, "main: a");
     storage.holders[0].confirmed = scan == 1;
     end(100, 200, {storage});
   }
-  EXPECT_EQ(owners(), (Rows{"1|main: a|1|1|1", "1|main: a|2|2|0"}));
+  EXPECT_EQ(owners(), (Rows{"1|main: a|1|1|1"}));
 }
 
 TEST_F(OwnerBookTest, WhatEndedBeforeAReadingBelongsToThatOneOnly) {
