@@ -7,7 +7,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "trace/sql/rows.h"
+#include "trace/tables/point.h"
 
 namespace dcmt::recorder {
 
