@@ -19,10 +19,7 @@ def write_trace(path: pathlib.Path, text: str = "", **meta: object) -> pathlib.P
     """A trace of one parameter that is gathered, released and still alive. `text` is appended to every name."""
     database = sqlite3.connect(path)
     database.execute("PRAGMA synchronous = OFF")  # a wait for the disk is longer than the work
-    for file in sorted((recorded.ROOT / "trace" / "sql").glob("[0-9]*.sql")):
-        database.executescript(file.read_text())
-        database.execute(f"PRAGMA user_version = {int(file.stem)}")
-    database.execute(f"PRAGMA application_id = {0x44434D54}")
+    database.executescript(recorded.schema_sql())
     names = ["zero3::gather", "zero3::release", "thread", "train.py", "forward", "note", "buf1", "model.py", "buf1 = f()"]
     database.executemany("INSERT INTO string VALUES(?, ?)", [(i, name + text) for i, name in enumerate(names, 1)])
     database.executescript(f"""

@@ -38,6 +38,11 @@ def environment(**more: str) -> dict[str, str]:
             "DC_MEMTRACE_EXIT_WAIT": "100", **more}
 
 
+def schema_sql() -> str:
+    """The SQL that makes an empty trace of the newest schema."""
+    return subprocess.run([BUILD / "bin" / "dcmt_schema", "sql"], capture_output=True, text=True, check=True).stdout
+
+
 def tool(*arguments: object, **options) -> subprocess.CompletedProcess:
     """Runs dc-memtrace; output is captured as text."""
     options.setdefault("env", environment())

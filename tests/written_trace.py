@@ -5,7 +5,7 @@ from __future__ import annotations
 import pathlib
 import sqlite3
 
-SQL = pathlib.Path(__file__).resolve().parents[1] / "trace" / "sql"
+import recorded
 
 
 class Trace:
@@ -15,11 +15,7 @@ class Trace:
         self.database = sqlite3.connect(path)
         # A test does not outlive its machine, and a wait for the disk is longer than the work.
         self.database.execute("PRAGMA synchronous = OFF")
-        versions = sorted(SQL.glob("[0-9][0-9][0-9][0-9].sql"))
-        for version in versions:
-            self.database.executescript(version.read_text())
-        self.database.execute(f"PRAGMA application_id = {0x44434D54}")
-        self.database.execute(f"PRAGMA user_version = {len(versions)}")
+        self.database.executescript(recorded.schema_sql())
         self.seq = 0
         self.ordinal = 0
         self.strings: dict[str, int] = {}

@@ -5,6 +5,8 @@
 #include <utility>
 
 #include "trace/base/printable.h"
+#include "trace/sql/schema.h"
+#include "trace/tables/sums.h"
 
 namespace dcmt::analyzer {
 namespace {
@@ -34,9 +36,8 @@ bool OperatorAliases::agrees() const {
 }
 
 Expected<std::vector<OperatorAliases>> operator_aliases(Database& database) {
-  DCMT_ASSIGN_OR_RETURN(Statement known, database.prepare("SELECT 1 FROM sqlite_master WHERE name = 'operator_alias'"));
-  DCMT_ASSIGN_OR_RETURN(const bool has_table, known.step());
-  if (!has_table) return std::vector<OperatorAliases>();
+  DCMT_ASSIGN_OR_RETURN(const int version, schema_version(database));
+  if (version < OperatorAliasRow::kTable.since) return std::vector<OperatorAliases>();
   DCMT_ASSIGN_OR_RETURN(
       Statement query,
       database.prepare("SELECT n.text, s.text, declared, observed FROM operator_alias JOIN string n ON n.id = name"

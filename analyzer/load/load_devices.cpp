@@ -1,82 +1,76 @@
 // Facts from allocators of devices: peaks, waits for streams, requests that they could not satisfy.
-#include "analyzer/load/row_cursor.h"
+#include <algorithm>
+#include <optional>
+#include <string_view>
+
+#include "analyzer/load/table_reader.h"
 #include "analyzer/load/trace_data.h"
 
 namespace dcmt::analyzer {
 
 Status TraceData::load_device_peaks(Database& database) {
-  Expected<bool> known = has_column(database, "interval_curve", "reserved_peak_bytes");  // not schema 1
-  if (!known.ok()) return known.error();
-  if (!*known) return {};
-  DCMT_RETURN_IF_ERROR(read_rows(database,
-                                 "SELECT device, max(active_peak_bytes), max(reserved_peak_bytes) FROM interval_curve"
-                                 " WHERE reserved_peak_bytes IS NOT NULL GROUP BY device",
-                                 [&](Cursor& in) {
-                                   DevicePeaks peaks;
-                                   peaks.device = intern(printable(in.text()));
-                                   peaks.active = in.optional_bytes();
-                                   peaks.reserved = in.optional_bytes();
-                                   device_peaks.push_back(peaks);
-                                 }));
-  return read_rows(
-      database,
-      "SELECT from_seq, to_seq, from_ns, to_ns, device, reserved_peak_bytes,"
-      " coalesce(reserved_end_bytes, reserved_peak_bytes) FROM interval_curve JOIN interval ON id = interval"
-      " WHERE reserved_peak_bytes IS NOT NULL ORDER BY from_seq",
-      [&](Cursor& in) {
-        IntervalReserved row;
-        row.span = in.span();
-        row.device = intern(printable(in.text()));
-        row.peak = in.bytes();
-        row.end = in.bytes();
-        reserved.push_back(row);
-      });
+  DCMT_ASSIGN_OR_RETURN(const bool known, has<&IntervalCurveRow::reserved_peak>(database));
+  if (!known) return {};
+  struct Row {
+    IntervalReserved interval;
+    std::optional<Bytes> active, end;
+  };
+  DCMT_RETURN_IF_ERROR(read_rows<Row>(
+      database, "JOIN interval ON id = interval WHERE reserved_peak_bytes IS NOT NULL ORDER BY from_seq",
+      [this](Row& row) {
+        row.interval.end = row.end.value_or(row.interval.peak);
+        reserved.push_back(row.interval);
+        auto peaks = std::ranges::find(device_peaks, row.interval.device, &DevicePeaks::device);
+        if (peaks == device_peaks.end()) peaks = device_peaks.insert(peaks, DevicePeaks{row.interval.device, {}, {}});
+        peaks->active = std::max(peaks->active, row.active);
+        peaks->reserved = std::max(peaks->reserved, std::optional(row.interval.peak));
+      },
+      column<&IntervalCurveRow::device>(
+          [this](Row& row, std::string_view text) { row.interval.device = intern(printable(text)); }),
+      column<&IntervalRow::span>([](Row& row, const Span& span) { row.interval.span = span; }),
+      column<&IntervalCurveRow::active_peak, &Row::active>(),
+      column<&IntervalCurveRow::reserved_peak>([](Row& row, Bytes peak) { row.interval.peak = peak; }),
+      column<&IntervalCurveRow::reserved_end, &Row::end>()));
+  std::ranges::sort(device_peaks, {}, [this](const DevicePeaks& peaks) { return text(peaks.device); });
+  return {};
 }
 
 Status TraceData::load_stream_waits(Database& database) {
-  Expected<bool> known = has_column(database, "block", "wait_seq_length");  // from schema 3
-  if (!known.ok()) return known.error();
-  if (!*known) return {};
-  return read_rows(database,
-                   "SELECT id, late, seq_length, from_ns, ns_length, wait_seq_length, wait_ns_length FROM block"
-                   " WHERE wait_seq_length IS NOT NULL ORDER BY id",
-                   [&](Cursor& in) {
-                     StreamWait wait;
-                     wait.block = in.id<BlockId>();
-                     const Span life = in.lifetime(wait.block.value);
-                     const auto sequences = in.id<Sequence>();
-                     const auto ns = in.id<TimeNs>();
-                     if (!life.ended()) return;
-                     if (sequences.valid()) {
-                       wait.done = Sequence(life.to_seq.value + sequences.value);
-                       wait.done_ns = TimeNs(life.to_ns.value + ns.value);
-                     }
-                     stream_waits.push_back(wait);
-                   });
+  DCMT_ASSIGN_OR_RETURN(const bool known, has<&BlockRow::done>(database));
+  if (!known) return {};
+  struct Row {
+    BlockId id;
+    Span life;
+    Moment length;
+  };
+  return read_rows<Row>(
+      database, "WHERE wait_seq_length IS NOT NULL ORDER BY id",
+      [this](const Row& row) {
+        if (!row.life.ended()) return;
+        StreamWait wait{row.id, {}, {}};
+        if (row.length.seq.valid()) {
+          wait.done = Sequence(row.life.to_seq.value + row.length.seq.value);
+          wait.done_ns = TimeNs(row.life.to_ns.value + row.length.ns.value);
+        }
+        stream_waits.push_back(wait);
+      },
+      column<&BlockRow::id, &Row::id>(), column<&BlockRow::span, &Row::life>(),
+      column<&BlockRow::done, &Row::length>());
 }
 
 Status TraceData::load_out_of_memory(Database& database, const std::vector<StringId>& gpus) {
-  Expected<bool> known = has_table(database, "oom");  // not schema 1
-  if (!known.ok()) return known.error();
-  if (!*known) return {};
-  return read_rows(
-      database,
-      "SELECT id, gpu, requested, allocated, reserved, free, total, thread, operator, stack, ns FROM oom ORDER BY id",
-      [&](Cursor& in) {
-        OutOfMemory oom;
-        oom.seq = in.id<Sequence>();
-        const std::optional<std::int64_t> gpu = in.gpu();
+  return read_rows<OutOfMemory>(
+      database, "ORDER BY id", [this](const OutOfMemory& oom) { out_of_memory.push_back(oom); },
+      column<&OutOfMemoryRow::id, &OutOfMemory::seq>(),
+      column<&OutOfMemoryRow::gpu>([&](OutOfMemory& oom, std::optional<std::int64_t> gpu) {
         oom.device = gpu ? gpus[static_cast<std::size_t>(*gpu)] : intern("cpu");
-        // A program can ask for any number of bytes.
-        oom.requested = Bytes(in.meta_integer());
-        oom.allocated = in.optional_bytes();
-        oom.reserved = in.optional_bytes();
-        oom.free = in.optional_bytes();
-        oom.total = in.optional_bytes();
-        oom.by = in.actor();
-        oom.ns = in.id<TimeNs>();
-        out_of_memory.push_back(oom);
-      });
+      }),
+      // A program can ask for any number of bytes.
+      column<&OutOfMemoryRow::requested>([](OutOfMemory& oom, Uncounted bytes) { oom.requested = Bytes(bytes.value); }),
+      column<&OutOfMemoryRow::allocated, &OutOfMemory::allocated>(),
+      column<&OutOfMemoryRow::reserved, &OutOfMemory::reserved>(), column<&OutOfMemoryRow::free, &OutOfMemory::free>(),
+      column<&OutOfMemoryRow::total, &OutOfMemory::total>(), column<&OutOfMemoryRow::where, &OutOfMemory::by>(),
+      column<&OutOfMemoryRow::ns, &OutOfMemory::ns>());
 }
 
 }  // namespace dcmt::analyzer

@@ -1,91 +1,47 @@
 #include "analyzer/load/load_lifetimes.h"
 
-#include <algorithm>
 #include <cstddef>
-#include <string>
 
-#include "analyzer/load/row_cursor.h"
+#include "analyzer/load/table_reader.h"
 
 namespace dcmt::analyzer {
 
 Status read_operators(Database& database, const Stretch& stretch, Column<Operator>& operators) {
-  return read_rows(
-      database,
-      "SELECT id, parent_back, thread, name, scope_code, ordinal, late, seq_length, from_ns, ns_length FROM operator"
-      " WHERE id BETWEEN ? AND ? ORDER BY id",
-      [&](Cursor& in) {
-        Operator op;
-        op.id = in.id<OperatorId>();
-        op.parent = in.back<OperatorId>(op.id.value);
-        op.thread = in.id<ThreadId>();
-        op.name = in.id<StringId>();
-        op.scope = static_cast<OperatorScope>(std::clamp<std::int64_t>(in.integer(), 0, 2));
-        op.ordinal = in.integer();
-        op.span = in.lifetime(op.id.value);
-        operators.push_back(op);
-      },
-      stretch);
+  return read_rows<Operator>(
+      database, stretch, [&](const Operator& op) { operators.push_back(op); },
+      column<&OperatorRow::id, &Operator::id>(), column<&OperatorRow::parent, &Operator::parent>(),
+      column<&OperatorRow::thread, &Operator::thread>(), column<&OperatorRow::name, &Operator::name>(),
+      column<&OperatorRow::scope, &Operator::scope>(), column<&OperatorRow::ordinal, &Operator::ordinal>(),
+      column<&OperatorRow::span, &Operator::span>());
 }
 
 Status read_blocks(Database& database, const Stretch& stretch, const Devices& devices, Column<Block>& blocks) {
-  return read_rows(
-      database,
-      std::string("SELECT id, bytes, gpu, storage_back, thread, operator_back, stack, free_thread, free_operator_back,"
-                  " free_stack, late, seq_length, from_ns, ns_length, ") +
-          (devices.has_owners ? "owner, " : "NULL, ") + (devices.has_streams ? "stream" : "NULL") +
-          " FROM block WHERE id BETWEEN ? AND ? ORDER BY id",
-      [&](Cursor& in) {
-        Block block;
-        block.id = in.id<BlockId>();
-        block.bytes = in.bytes();
-        const std::optional<std::int64_t> gpu = in.gpu();
+  return read_rows<Block>(
+      database, stretch, [&](const Block& block) { blocks.push_back(block); }, column<&BlockRow::id, &Block::id>(),
+      column<&BlockRow::bytes, &Block::bytes>(),
+      column<&BlockRow::gpu>([&](Block& block, std::optional<std::int64_t> gpu) {
         block.device = gpu ? devices.gpus[static_cast<std::size_t>(*gpu)] : devices.cpu;
-        block.storage = in.back<StorageId>(block.id.value);
-        block.birth = in.actor(block.id.value);
-        block.end = in.actor(block.id.value);
-        block.span = in.lifetime(block.id.value);
-        block.owner = in.id<StringId>();
-        block.stream = in.stream();
-        blocks.push_back(block);
-      },
-      stretch);
+      }),
+      column<&BlockRow::storage, &Block::storage>(), column<&BlockRow::birth, &Block::birth>(),
+      column<&BlockRow::free, &Block::end>(), column<&BlockRow::span, &Block::span>(),
+      column<&BlockRow::owner, &Block::owner>(), column<&BlockRow::stream, &Block::stream>().when(devices.has_streams));
 }
 
 Status read_storages(Database& database, const Stretch& stretch, Column<Storage>& storages) {
-  return read_rows(
-      database,
-      "SELECT id, bytes, first_seen, thread, operator_back, stack, end_thread, end_operator_back, end_stack,"
-      " end_ordinal, late, seq_length, from_ns, ns_length FROM storage WHERE id BETWEEN ? AND ? ORDER BY id",
-      [&](Cursor& in) {
-        Storage storage;
-        storage.id = in.id<StorageId>();
-        storage.bytes = in.bytes();
-        storage.first_seen = in.integer() != 0;
-        storage.birth = in.actor(storage.id.value);
-        storage.end = in.actor(storage.id.value);
-        storage.end_ordinal = in.optional_integer();
-        storage.span = in.lifetime(storage.id.value);
-        storages.push_back(storage);
-      },
-      stretch);
+  return read_rows<Storage>(
+      database, stretch, [&](const Storage& storage) { storages.push_back(storage); },
+      column<&StorageRow::id, &Storage::id>(), column<&StorageRow::bytes, &Storage::bytes>(),
+      column<&StorageRow::first_seen, &Storage::first_seen>(), column<&StorageRow::birth, &Storage::birth>(),
+      column<&StorageRow::end, &Storage::end>(), column<&StorageRow::end_ordinal, &Storage::end_ordinal>(),
+      column<&StorageRow::span, &Storage::span>());
 }
 
 Status read_tensors(Database& database, const Stretch& stretch, Column<Tensor>& tensors) {
-  return read_rows(
-      database,
-      "SELECT id, first, storage_back, thread, operator_back, stack, late, seq_length, from_ns, ns_length FROM tensor"
-      " WHERE id BETWEEN ? AND ? ORDER BY id",
-      [&](Cursor& in) {
-        Tensor tensor;
-        tensor.id = in.id<TensorId>();
-        tensor.object = in.id<TensorId>();
-        if (!tensor.object.valid()) tensor.object = tensor.id;
-        tensor.storage = in.back<StorageId>(tensor.id.value);
-        tensor.birth = in.actor(tensor.id.value);
-        tensor.span = in.lifetime(tensor.id.value);
-        tensors.push_back(tensor);
-      },
-      stretch);
+  return read_rows<Tensor>(
+      database, stretch, [&](const Tensor& tensor) { tensors.push_back(tensor); },
+      column<&TensorRow::id, &Tensor::id>(), column<&TensorRow::object, &Tensor::object>(),
+      column<&TensorRow::storage, &Tensor::storage>(), column<&TensorRow::birth, &Tensor::birth>(),
+      column<&TensorRow::span, &Tensor::span>());
 }
 
 }  // namespace dcmt::analyzer

@@ -14,7 +14,6 @@ namespace dcmt::analyzer {
 struct Devices {
   StringId cpu;
   std::vector<StringId> gpus;  ///< kMostGpus, by number
-  bool has_owners = false;     ///< the table has a column for owners: not in schema 1
   bool has_streams = false;    ///< the trace has streams: only recordings with an allocator's trace do
 };
 

@@ -1,7 +1,8 @@
 // Loads marks, launches and results of censuses.
-#include <string>
+#include <optional>
+#include <string_view>
 
-#include "analyzer/load/row_cursor.h"
+#include "analyzer/load/table_reader.h"
 #include "analyzer/load/trace_data.h"
 
 namespace dcmt::analyzer {
@@ -59,105 +60,76 @@ MarkFlags parse_flags(std::string_view text) {
 }  // namespace
 
 Status TraceData::load_marks(Database& database) {
-  DCMT_ASSIGN_OR_RETURN(const bool dtypes, has_column(database, "mark", "dtype"));
-  DCMT_RETURN_IF_ERROR(
-      read_rows(database,
-                std::string("SELECT id, parent, kind, flags, name, trigger, graph, key, cycle, storage, tensor, ") +
-                    (dtypes ? "dtype" : "NULL") +  // not before schema 5
-                    ", bytes, bytes_after, bytes_settled, settled_seq, settled_ns, declared, remaining, ordinal, "
-                    "value, thread, operator, stack, from_seq, "
-                    "to_seq, from_ns, to_ns FROM mark ORDER BY id",
-                [&](Cursor& in) {
-                  Mark mark;
-                  mark.id = in.id<MarkId>();
-                  mark.parent = in.id<MarkId>();
-                  mark.kind = named(in.text(), kMarkKinds, MarkKind::kOther);
-                  mark.flags = parse_flags(in.text());
-                  mark.name = in.id<StringId>();
-                  mark.trigger = intern(printable(in.text()));
-                  const std::optional<std::int64_t> graph = in.optional_any();
-                  const std::optional<std::int64_t> key = in.optional_any();
-                  if (key) mark.key = Key{graph.value_or(0), *key};
-                  mark.cycle = in.integer();
-                  mark.storage = in.id<StorageId>();
-                  mark.tensor = in.id<TensorId>();
-                  mark.dtype = in.id<StringId>();
-                  mark.bytes = in.optional_bytes();
-                  mark.bytes_after = in.optional_bytes();
-                  mark.bytes_settled = in.optional_bytes();
-                  mark.settled_seq = in.id<Sequence>();
-                  mark.settled_ns = in.id<TimeNs>();
-                  mark.declared = in.optional_integer();
-                  mark.remaining = in.optional_integer();
-                  mark.ordinal = in.optional_integer();
-                  mark.value = in.optional_integer();
-                  mark.by = in.actor();
-                  mark.span = in.span();
-                  if (mark.kind != MarkKind::kResize) {
-                    marks.push_back(mark);
-                  } else if (mark.storage.valid()) {
-                    resizes.push_back({mark.storage, mark.span.from_seq, mark.span.from_ns, mark.bytes, mark.by});
-                  }
-                }));
-  return read_rows(database, "SELECT id, looking, calls, graphs, nccl, unknown, copies FROM launches ORDER BY id",
-                   [&](Cursor& in) {
-                     LaunchesSoFar row;
-                     row.seq = in.id<Sequence>();
-                     row.observed = in.integer() != 0;
-                     row.counts.calls = in.run_count();
-                     row.counts.graphs = in.run_count();
-                     row.counts.nccl = in.run_count();
-                     row.counts.unknown = in.run_count();
-                     row.counts.copies = in.run_count();
-                     launches.push_back(row);
-                   });
+  const auto keep = [this](const Mark& mark) {
+    if (mark.kind != MarkKind::kResize) {
+      marks.push_back(mark);
+    } else if (mark.storage.valid()) {
+      resizes.push_back({mark.storage, mark.span.from_seq, mark.span.from_ns, mark.bytes, mark.by});
+    }
+  };
+  std::optional<std::int64_t> graph;
+  DCMT_RETURN_IF_ERROR(read_rows<Mark>(
+      database, "ORDER BY id", keep, column<&MarkRow::id, &Mark::id>(), column<&MarkRow::parent, &Mark::parent>(),
+      column<&MarkRow::kind>(
+          [](Mark& mark, std::string_view text) { mark.kind = named(text, kMarkKinds, MarkKind::kOther); }),
+      column<&MarkRow::flags>([](Mark& mark, std::string_view text) { mark.flags = parse_flags(text); }),
+      column<&MarkRow::name, &Mark::name>(),
+      column<&MarkRow::trigger>([this](Mark& mark, std::string_view text) { mark.trigger = intern(printable(text)); }),
+      column<&MarkRow::graph>(
+          [&](Mark& /*mark*/, std::optional<Any> any) { graph = any ? std::optional(any->value) : std::nullopt; }),
+      column<&MarkRow::key>([&](Mark& mark, std::optional<Any> key) {
+        if (key) mark.key = Key{graph.value_or(0), key->value};
+      }),
+      column<&MarkRow::cycle>([](Mark& mark, std::optional<std::int64_t> cycle) { mark.cycle = cycle.value_or(0); }),
+      column<&MarkRow::storage, &Mark::storage>(), column<&MarkRow::tensor, &Mark::tensor>(),
+      column<&MarkRow::dtype, &Mark::dtype>(), column<&MarkRow::bytes, &Mark::bytes>(),
+      column<&MarkRow::bytes_after, &Mark::bytes_after>(), column<&MarkRow::bytes_settled, &Mark::bytes_settled>(),
+      column<&MarkRow::settled>([](Mark& mark, const Moment& at) {
+        mark.settled_seq = at.seq;
+        mark.settled_ns = at.ns;
+      }),
+      column<&MarkRow::declared, &Mark::declared>(), column<&MarkRow::remaining, &Mark::remaining>(),
+      column<&MarkRow::ordinal, &Mark::ordinal>(), column<&MarkRow::value, &Mark::value>(),
+      column<&MarkRow::thread>([](Mark& mark, ThreadId thread) { mark.by.thread = thread; }),
+      column<&MarkRow::operator_id>([](Mark& mark, OperatorId op) { mark.by.op = op; }),
+      column<&MarkRow::stack>([](Mark& mark, StackId stack) { mark.by.stack = stack; }),
+      column<&MarkRow::span, &Mark::span>()));
+  return read_rows<LaunchesSoFar>(
+      database, "ORDER BY id", [this](const LaunchesSoFar& row) { launches.push_back(row); },
+      column<&LaunchesRow::id, &LaunchesSoFar::seq>(), column<&LaunchesRow::observed, &LaunchesSoFar::observed>(),
+      column<&LaunchesRow::calls>([](LaunchesSoFar& row, std::int64_t count) { row.counts.calls = count; }),
+      column<&LaunchesRow::graphs>([](LaunchesSoFar& row, std::int64_t count) { row.counts.graphs = count; }),
+      column<&LaunchesRow::nccl>([](LaunchesSoFar& row, std::int64_t count) { row.counts.nccl = count; }),
+      column<&LaunchesRow::unknown>([](LaunchesSoFar& row, std::int64_t count) { row.counts.unknown = count; }),
+      column<&LaunchesRow::copies>([](LaunchesSoFar& row, std::int64_t count) { row.counts.copies = count; }));
 }
 
 Status TraceData::load_censuses(Database& database) {
-  DCMT_RETURN_IF_ERROR(read_rows(
-      database, "SELECT id, census, subject, storage, tensor, count, explained, unexplained FROM sample ORDER BY id",
-      [&](Cursor& in) {
-        Sample sample;
-        sample.id = in.id<SampleId>();
-        sample.census = in.id<MarkId>();
-        sample.subject = named(in.text(), kSubjects, Subject::kStorage);
-        sample.storage = in.id<StorageId>();
-        sample.tensor = in.id<TensorId>();
-        sample.count = in.integer();
-        sample.explained = in.integer();
-        sample.unexplained = in.integer();
-        samples.push_back(sample);
-      }));
-  return read_rows(
-      database,
-      "SELECT id, census, storage, held, tensor, holder, object, thread, name, function, file, assignment, model_file, "
-      "model_text, line, current_line, delete_line, return_line, model_line, confidence, from_seq, to_seq, from_ns, "
-      "to_ns FROM edge ORDER BY id",
-      [&](Cursor& in) {
-        Edge edge;
-        edge.id = in.id<EdgeId>();
-        edge.census = in.id<MarkId>();
-        edge.storage = in.id<StorageId>();
-        edge.held = named(in.text(), kSubjects, Subject::kStorage);
-        edge.tensor = in.id<TensorId>();
-        edge.holder = named(in.text(), kHolders, HolderKind::kOther);
-        edge.object = in.any();
-        edge.thread = in.thread();
-        edge.name = in.id<StringId>();
-        edge.function = in.id<StringId>();
-        edge.file = in.id<StringId>();
-        edge.assignment = in.id<StringId>();
-        edge.model_file = in.id<StringId>();
-        edge.model_text = in.id<StringId>();
-        edge.line = in.optional_integer();
-        edge.current_line = in.optional_integer();
-        edge.delete_line = in.optional_integer();
-        edge.return_line = in.optional_integer();
-        edge.model_line = in.optional_integer();
-        edge.certain = in.text() == "certain";
-        edge.span = in.span();
-        edges.push_back(edge);
-      });
+  DCMT_RETURN_IF_ERROR(read_rows<Sample>(
+      database, "ORDER BY id", [this](const Sample& sample) { samples.push_back(sample); },
+      column<&SampleRow::id, &Sample::id>(), column<&SampleRow::census, &Sample::census>(),
+      column<&SampleRow::subject>(
+          [](Sample& sample, std::string_view text) { sample.subject = named(text, kSubjects, Subject::kStorage); }),
+      column<&SampleRow::storage, &Sample::storage>(), column<&SampleRow::tensor, &Sample::tensor>(),
+      column<&SampleRow::count, &Sample::count>(), column<&SampleRow::explained, &Sample::explained>(),
+      column<&SampleRow::unexplained, &Sample::unexplained>()));
+  return read_rows<Edge>(
+      database, "ORDER BY id", [this](const Edge& edge) { edges.push_back(edge); }, column<&EdgeRow::id, &Edge::id>(),
+      column<&EdgeRow::census, &Edge::census>(), column<&EdgeRow::storage, &Edge::storage>(),
+      column<&EdgeRow::held>(
+          [](Edge& edge, std::string_view text) { edge.held = named(text, kSubjects, Subject::kStorage); }),
+      column<&EdgeRow::tensor, &Edge::tensor>(), column<&EdgeRow::holder>([](Edge& edge, std::string_view text) {
+        edge.holder = named(text, kHolders, HolderKind::kOther);
+      }),
+      column<&EdgeRow::object, &Edge::object>(), column<&EdgeRow::thread, &Edge::thread>(),
+      column<&EdgeRow::name, &Edge::name>(), column<&EdgeRow::function, &Edge::function>(),
+      column<&EdgeRow::file, &Edge::file>(), column<&EdgeRow::assignment, &Edge::assignment>(),
+      column<&EdgeRow::model_file, &Edge::model_file>(), column<&EdgeRow::model_text, &Edge::model_text>(),
+      column<&EdgeRow::line, &Edge::line>(), column<&EdgeRow::current_line, &Edge::current_line>(),
+      column<&EdgeRow::delete_line, &Edge::delete_line>(), column<&EdgeRow::return_line, &Edge::return_line>(),
+      column<&EdgeRow::model_line, &Edge::model_line>(),
+      column<&EdgeRow::confidence>([](Edge& edge, std::string_view text) { edge.certain = text == "certain"; }),
+      column<&EdgeRow::span, &Edge::span>());
 }
 
 }  // namespace dcmt::analyzer

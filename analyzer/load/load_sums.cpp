@@ -1,98 +1,66 @@
 // Loads sums of the whole run, for rows that are missing or were lost, and parameters.
 #include <algorithm>
-#include <string>
+#include <string_view>
 
-#include "analyzer/load/row_cursor.h"
+#include "analyzer/load/table_reader.h"
 #include "analyzer/load/trace_data.h"
 
 namespace dcmt::analyzer {
 
 Status TraceData::load_losses(Database& database) {
-  const Expected<bool> since = has_column(database, "loss", "from_ns");  // not before schema 6
-  if (!since.ok()) return since.error();
-  const std::string sql = std::string("SELECT id, reason, count, from_seq, to_seq, ") + (*since ? "from_ns" : "NULL") +
-                          " FROM loss ORDER BY id";
-  return read_rows(database, sql, [&](Cursor& in) {
-    Loss loss;
-    loss.id = in.id<LossId>();
-    loss.reason = intern(printable(in.text()));
-    loss.count = in.integer();
-    loss.from_seq = in.id<Sequence>();
-    loss.to_seq = in.id<Sequence>();
-    loss.from_ns = in.id<TimeNs>();
-    // For gaps, all lost sequences are recorded. For other losses, the first one may be unknown.
-    const bool is_gap = text(loss.reason) == "in_flight" || text(loss.reason) == "damaged";
-    if (!is_gap && !loss.from_ns.valid()) loss.from_seq = Sequence();
-    losses.push_back(loss);
-  });
+  return read_rows<Loss>(
+      database, "ORDER BY id",
+      [this](Loss& loss) {
+        // For gaps, all lost sequences are recorded. For other losses, the first one may be unknown.
+        const bool is_gap = text(loss.reason) == "in_flight" || text(loss.reason) == "damaged";
+        if (!is_gap && !loss.from_ns.valid()) loss.from_seq = Sequence();
+        losses.push_back(loss);
+      },
+      column<&LossRow::id, &Loss::id>(),
+      column<&LossRow::reason>([this](Loss& loss, std::string_view text) { loss.reason = intern(printable(text)); }),
+      column<&LossRow::count, &Loss::count>(), column<&LossRow::from_seq, &Loss::from_seq>(),
+      column<&LossRow::to_seq, &Loss::to_seq>(), column<&LossRow::from_ns, &Loss::from_ns>());
 }
 
 Status TraceData::load_intervals(Database& database) {
-  DCMT_RETURN_IF_ERROR(
-      read_rows(database,
-                "SELECT id, step, steps, kept, releases, residual, from_seq, to_seq, from_ns, to_ns FROM interval"
-                " ORDER BY from_seq",
-                [&](Cursor& in) {
-                  Interval interval;
-                  interval.id = in.id<IntervalId>();
-                  interval.step = in.optional_integer();
-                  interval.steps = in.integer();
-                  interval.kept = kept_of(in.text());
-                  interval.releases = in.integer();
-                  interval.residual = in.integer();
-                  interval.span = in.span();
-                  intervals.push_back(interval);
-                }));
+  DCMT_RETURN_IF_ERROR(read_rows<Interval>(
+      database, "ORDER BY from_seq", [this](const Interval& interval) { intervals.push_back(interval); },
+      column<&IntervalRow::id, &Interval::id>(), column<&IntervalRow::step, &Interval::step>(),
+      column<&IntervalRow::steps, &Interval::steps>(), column<&IntervalRow::kept, &Interval::kept>(),
+      column<&IntervalRow::releases, &Interval::releases>(), column<&IntervalRow::residual, &Interval::residual>(),
+      column<&IntervalRow::span, &Interval::span>()));
   has_sums_only_ = std::any_of(intervals.begin(), intervals.end(),
                                [](const Interval& interval) { return interval.kept == Kept::kNo; });
-  DCMT_RETURN_IF_ERROR(
-      read_rows(database,
-                "SELECT i.from_seq, i.to_seq, i.from_ns, i.to_ns, device, begin_bytes, peak_bytes, peak_seq, peak_ns,"
-                " end_bytes FROM interval i JOIN interval_curve ON interval = i.id WHERE kept IS NULL"
-                " ORDER BY i.from_seq",
-                [&](Cursor& in) {
-                  IntervalCurve curve;
-                  curve.span = in.span();
-                  curve.device = intern(printable(in.text()));
-                  curve.begin = in.bytes();
-                  curve.peak = in.bytes();
-                  curve.peak_seq = in.id<Sequence>();
-                  curve.peak_ns = in.id<TimeNs>();
-                  curve.end = in.bytes();
-                  interval_curves.push_back(curve);
-                }));
-  return read_rows(
-      database,
-      "SELECT graph, key, gathers, releases, final, residual, residual_bytes, reads, empty_reads, kernel_reads"
-      " FROM key_sum",
-      [&](Cursor& in) {
-        KeySum sum;
-        sum.key.graph = in.any();
-        sum.key.key = in.any();
-        sum.gathers = in.integer();
-        sum.releases = in.integer();
-        sum.final = in.integer();
-        sum.residual = in.integer();
-        sum.residual_bytes = in.run_count();
-        sum.reads = in.integer();
-        sum.empty_reads = in.integer();
-        sum.kernel_reads = in.integer();
-        key_sums.push_back(sum);
-      });
+  DCMT_RETURN_IF_ERROR(read_rows<IntervalCurve>(
+      database, "JOIN interval ON id = interval WHERE kept IS NULL ORDER BY from_seq",
+      [this](const IntervalCurve& curve) { interval_curves.push_back(curve); },
+      column<&IntervalCurveRow::device>(
+          [this](IntervalCurve& curve, std::string_view text) { curve.device = intern(printable(text)); }),
+      column<&IntervalRow::span, &IntervalCurve::span>(),
+      column<&IntervalCurveRow::begin_bytes, &IntervalCurve::begin>(),
+      column<&IntervalCurveRow::peak_bytes, &IntervalCurve::peak>(),
+      column<&IntervalCurveRow::peak_at>([](IntervalCurve& curve, const Moment& at) {
+        curve.peak_seq = at.seq;
+        curve.peak_ns = at.ns;
+      }),
+      column<&IntervalCurveRow::end_bytes, &IntervalCurve::end>()));
+  return read_rows<KeySum>(
+      database, "", [this](const KeySum& sum) { key_sums.push_back(sum); },
+      column<&KeySumRow::graph>([](KeySum& sum, Any graph) { sum.key.graph = graph.value; }),
+      column<&KeySumRow::key>([](KeySum& sum, Any key) { sum.key.key = key.value; }),
+      column<&KeySumRow::gathers, &KeySum::gathers>(), column<&KeySumRow::releases, &KeySum::releases>(),
+      column<&KeySumRow::final, &KeySum::final>(), column<&KeySumRow::residual, &KeySum::residual>(),
+      column<&KeySumRow::residual_bytes, &KeySum::residual_bytes>(), column<&KeySumRow::reads, &KeySum::reads>(),
+      column<&KeySumRow::empty_reads, &KeySum::empty_reads>(),
+      column<&KeySumRow::kernel_reads, &KeySum::kernel_reads>());
 }
 
 Status TraceData::load_parameters(Database& database) {
-  Expected<bool> known = has_table(database, "parameter");  // from schema 3
-  if (!known.ok()) return known.error();
-  if (!*known) return {};
-  return read_rows(database, "SELECT graph, key, name, mechanism FROM parameter ORDER BY graph, key", [&](Cursor& in) {
-    Parameter parameter;
-    parameter.key.graph = in.any();
-    parameter.key.key = in.any();
-    parameter.name = in.id<StringId>();
-    parameter.mechanism = in.id<StringId>();
-    parameters.push_back(parameter);
-  });
+  return read_rows<Parameter>(
+      database, "ORDER BY graph, key", [this](const Parameter& parameter) { parameters.push_back(parameter); },
+      column<&ParameterRow::graph>([](Parameter& parameter, Any graph) { parameter.key.graph = graph.value; }),
+      column<&ParameterRow::key>([](Parameter& parameter, Any key) { parameter.key.key = key.value; }),
+      column<&ParameterRow::name, &Parameter::name>(), column<&ParameterRow::mechanism, &Parameter::mechanism>());
 }
 
 }  // namespace dcmt::analyzer

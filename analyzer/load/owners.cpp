@@ -5,7 +5,7 @@
 #include <iterator>
 #include <string_view>
 
-#include "analyzer/load/row_cursor.h"
+#include "analyzer/load/table_reader.h"
 
 namespace dcmt::analyzer {
 namespace {
@@ -25,64 +25,39 @@ std::string known_role(std::string_view role) {
 
 Expected<Owners> Owners::load(Database& database) {
   Owners owners;
-  DCMT_ASSIGN_OR_RETURN(const bool known, has_table(database, "held_in"));
-  if (!known) return owners;  // from schema 7
-  DCMT_RETURN_IF_ERROR(read_rows(database, "SELECT id, from_seq, from_ns FROM scan ORDER BY id", [&](Cursor& in) {
-    Scan scan;
-    scan.id = in.id<ScanId>();
-    scan.from = in.id<Sequence>();
-    scan.ns = in.id<TimeNs>();
-    owners.scans.push_back(scan);
-  }));
-  DCMT_ASSIGN_OR_RETURN(const bool counts_small, has_column(database, "container", "small_bytes"));  // from schema 8
-  const std::string container_rows = "SELECT id, path, place, type, " +
-                                     std::string(counts_small ? "small_bytes, small_scan" : "NULL, NULL") +
-                                     " FROM container ORDER BY id";
-  DCMT_RETURN_IF_ERROR(read_rows(database, container_rows, [&](Cursor& in) {
-    Container container;
-    container.id = in.id<ContainerId>();
-    container.path = in.id<StringId>();
-    container.place = in.id<StringId>();
-    container.type = in.id<StringId>();
-    container.small = in.bytes();
-    container.small_scan = in.id<ScanId>();
-    owners.containers.push_back(container);
-  }));
-  DCMT_RETURN_IF_ERROR(read_rows(database,
-                                 "SELECT storage, path, place, scan, last_scan, confirmed FROM owner ORDER BY storage, "
-                                 "last_scan DESC, position, id",
-                                 [&](Cursor& in) {
-                                   OwnerPath path;
-                                   path.storage = in.id<StorageId>();
-                                   path.path = in.id<StringId>();
-                                   path.place = in.id<StringId>();
-                                   path.scan = in.id<ScanId>();
-                                   path.last_scan = in.id<ScanId>();
-                                   path.confirmed = in.integer() != 0;
-                                   owners.paths.push_back(path);
-                                 }));
-  DCMT_RETURN_IF_ERROR(
-      read_rows(database, "SELECT storage, scan, role, otherwise FROM held ORDER BY storage", [&](Cursor& in) {
-        Held held;
-        held.storage = in.id<StorageId>();
-        held.scan = in.id<ScanId>();
-        held.role = known_role(in.name());
-        held.otherwise = in.integer() != 0;
-        owners.held.push_back(std::move(held));
-      }));
-  DCMT_RETURN_IF_ERROR(
-      read_rows(database, "SELECT storage, container, scan FROM held_in ORDER BY storage, container", [&](Cursor& in) {
-        FoundIn found;
-        found.storage = in.id<StorageId>();
-        found.container = in.id<ContainerId>();
-        found.scan = in.id<ScanId>();
+  DCMT_RETURN_IF_ERROR(read_rows<Scan>(
+      database, "ORDER BY id", [&](const Scan& scan) { owners.scans.push_back(scan); },
+      column<&ScanRow::id, &Scan::id>(), column<&ScanRow::from_seq, &Scan::from>(),
+      column<&ScanRow::from_ns, &Scan::ns>()));
+  DCMT_RETURN_IF_ERROR(read_rows<Container>(
+      database, "ORDER BY id", [&](const Container& container) { owners.containers.push_back(container); },
+      column<&ContainerRow::id, &Container::id>(), column<&ContainerRow::path, &Container::path>(),
+      column<&ContainerRow::place, &Container::place>(), column<&ContainerRow::type, &Container::type>(),
+      column<&ContainerRow::small_bytes, &Container::small>(),
+      column<&ContainerRow::small_scan, &Container::small_scan>()));
+  DCMT_RETURN_IF_ERROR(read_rows<OwnerPath>(
+      database, "ORDER BY storage, last_scan DESC, position, id",
+      [&](const OwnerPath& path) { owners.paths.push_back(path); }, column<&OwnerRow::storage, &OwnerPath::storage>(),
+      column<&OwnerRow::path, &OwnerPath::path>(), column<&OwnerRow::place, &OwnerPath::place>(),
+      column<&OwnerRow::scan, &OwnerPath::scan>(), column<&OwnerRow::last_scan, &OwnerPath::last_scan>(),
+      column<&OwnerRow::confirmed, &OwnerPath::confirmed>()));
+  DCMT_RETURN_IF_ERROR(read_rows<Held>(
+      database, "ORDER BY storage", [&](const Held& held) { owners.held.push_back(held); },
+      column<&HeldRow::storage, &Held::storage>(), column<&HeldRow::scan, &Held::scan>(),
+      column<&HeldRow::role>([](Held& held, NameText role) { held.role = known_role(role.text); }),
+      column<&HeldRow::otherwise, &Held::otherwise>()));
+  DCMT_RETURN_IF_ERROR(read_rows<FoundIn>(
+      database, "ORDER BY storage, container",
+      [&](const FoundIn& found) {
         if (owners.container(found.container) == nullptr) return;
         owners.found_in.push_back(found);
         // A container counts only if the latest scan found the storage in it.
         const auto held = std::ranges::lower_bound(owners.held, found.storage, {}, &Held::storage);
         const bool counts = held != owners.held.end() && held->storage == found.storage && held->scan == found.scan;
         if (counts) held->containers.push_back(found.container);
-      }));
+      },
+      column<&HeldInRow::storage, &FoundIn::storage>(), column<&HeldInRow::container, &FoundIn::container>(),
+      column<&HeldInRow::scan, &FoundIn::scan>()));
   return owners;
 }
 

@@ -2,52 +2,35 @@
 
 #include <algorithm>
 
-#include "analyzer/load/row_cursor.h"
+#include "analyzer/load/table_reader.h"
 #include "trace/base/printable.h"
 
 namespace dcmt::analyzer {
 
 Expected<ProcessMemory> ProcessMemory::load(Database& database) {
   ProcessMemory memory;
-  DCMT_ASSIGN_OR_RETURN(const bool known, has_table(database, "resident"));
-  if (!known) return memory;  // from schema 9
-  DCMT_RETURN_IF_ERROR(read_rows(database,
-                                 "SELECT id, seq, ns, anonymous, file, shared, torch, cgroup FROM resident ORDER BY id",
-                                 [&](Cursor& in) {
-                                   Resident sample;
-                                   sample.id = in.any();
-                                   sample.seq = in.id<Sequence>();
-                                   sample.ns = in.id<TimeNs>();
-                                   for (Bytes* bytes : {&sample.anonymous, &sample.file, &sample.shared, &sample.torch})
-                                     *bytes = in.bytes();
-                                   sample.cgroup = in.optional_bytes();
-                                   memory.samples.push_back(sample);
-                                 }));
-  DCMT_RETURN_IF_ERROR(
-      read_rows(database, "SELECT sample, class, bytes, torch, size, mappings, name FROM mapped ORDER BY sample, class",
-                [&](Cursor& in) {
-                  Mapped mapped;
-                  mapped.sample = in.any();
-                  mapped.kind = printable(in.text());
-                  mapped.bytes = in.bytes();
-                  mapped.torch = in.bytes();
-                  mapped.size = in.bytes();
-                  mapped.mappings = in.integer();
-                  mapped.name = in.id<StringId>();
-                  memory.mapped.push_back(std::move(mapped));
-                }));
-  DCMT_RETURN_IF_ERROR(
-      read_rows(database, "SELECT scan, path, place, type, arrays, bytes FROM array_holder ORDER BY scan, position",
-                [&](Cursor& in) {
-                  ArrayHolder holder;
-                  holder.scan = in.id<ScanId>();
-                  holder.path = in.id<StringId>();
-                  holder.place = in.id<StringId>();
-                  holder.type = in.id<StringId>();
-                  holder.arrays = in.integer();
-                  holder.bytes = in.bytes();
-                  memory.holders.push_back(holder);
-                }));
+  DCMT_RETURN_IF_ERROR(read_rows<Resident>(
+      database, "ORDER BY id", [&](const Resident& sample) { memory.samples.push_back(sample); },
+      column<&ResidentRow::id>([](Resident& sample, Any id) { sample.id = id.value; }),
+      column<&ResidentRow::at>([](Resident& sample, const Moment& at) {
+        sample.seq = at.seq;
+        sample.ns = at.ns;
+      }),
+      column<&ResidentRow::anonymous, &Resident::anonymous>(), column<&ResidentRow::file, &Resident::file>(),
+      column<&ResidentRow::shared, &Resident::shared>(), column<&ResidentRow::torch, &Resident::torch>(),
+      column<&ResidentRow::cgroup, &Resident::cgroup>()));
+  DCMT_RETURN_IF_ERROR(read_rows<Mapped>(
+      database, "ORDER BY sample, class", [&](const Mapped& mapped) { memory.mapped.push_back(mapped); },
+      column<&MappedRow::sample>([](Mapped& mapped, Any sample) { mapped.sample = sample.value; }),
+      column<&MappedRow::class_name>([](Mapped& mapped, std::string_view text) { mapped.kind = printable(text); }),
+      column<&MappedRow::bytes, &Mapped::bytes>(), column<&MappedRow::torch, &Mapped::torch>(),
+      column<&MappedRow::size, &Mapped::size>(), column<&MappedRow::mappings, &Mapped::mappings>(),
+      column<&MappedRow::name, &Mapped::name>()));
+  DCMT_RETURN_IF_ERROR(read_rows<ArrayHolder>(
+      database, "ORDER BY scan, position", [&](const ArrayHolder& holder) { memory.holders.push_back(holder); },
+      column<&ArrayHolderRow::scan, &ArrayHolder::scan>(), column<&ArrayHolderRow::path, &ArrayHolder::path>(),
+      column<&ArrayHolderRow::place, &ArrayHolder::place>(), column<&ArrayHolderRow::type, &ArrayHolder::type>(),
+      column<&ArrayHolderRow::arrays, &ArrayHolder::arrays>(), column<&ArrayHolderRow::bytes, &ArrayHolder::bytes>()));
   return memory;
 }
 

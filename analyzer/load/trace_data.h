@@ -1,6 +1,6 @@
 // One trace in memory: plain rows in columns, loaded once. Every analysis is a function of it.
 //
-// Rows keep the ids of the file (trace/sql/0001.sql defines each column). A NULL reference becomes a zero id; a
+// Rows keep the ids of the file (trace/tables declares each column). A NULL reference becomes a zero id; a
 // lifetime without an end has a zero `to`. Texts went through printable(), so that every front end can print them.
 // Numbers are limited so that no sum of a column overflows. Thread-safety: const after load, so any number of threads
 // may read.

@@ -5,7 +5,7 @@
 
 #include "analyzer/load/load_jobs.h"
 #include "analyzer/load/load_lifetimes.h"
-#include "analyzer/load/row_cursor.h"
+#include "analyzer/load/table_reader.h"
 #include "analyzer/load/trace_data.h"
 #include "trace/base/printable.h"
 #include "trace/sql/limits.h"
@@ -18,13 +18,13 @@ constexpr std::int64_t kMostThreads = 8;  ///< more threads only wait for memory
 /// Each thread opens a connection, which reads the schema: that costs as much as some thousand rows.
 constexpr std::int64_t kRecordsOfAThread = 10'000;
 
-/// True if blocks may have streams.
+/// True if blocks may have streams: only recordings with an allocator's trace have them.
 Expected<bool> has_streams(Database& database) {
-  for (const auto& [table, column] : {std::pair("block", "stream"), {"interval_curve", "active_peak_bytes"}}) {
-    const Expected<bool> known = has_column(database, table, column);  // not schema 1
-    if (!known.ok() || !*known) return known;
-  }
-  return has_rows(database, "SELECT 1 FROM interval_curve WHERE active_peak_bytes IS NOT NULL LIMIT 1");
+  DCMT_ASSIGN_OR_RETURN(const bool known, has<&IntervalCurveRow::active_peak>(database));
+  if (!known) return false;
+  DCMT_ASSIGN_OR_RETURN(Statement query,
+                        database.prepare("SELECT 1 FROM interval_curve WHERE active_peak_bytes IS NOT NULL LIMIT 1"));
+  return query.step();
 }
 
 /// A table that is read in parts, which are joined at the end.
@@ -72,8 +72,6 @@ Expected<TraceData> TraceData::load(Database& database, const Watch& watch) {
 Status TraceData::load_all(Database& database, const Watch& watch) {
   DCMT_RETURN_IF_ERROR(load_meta(database));
   Devices devices{intern("cpu"), {}};
-  DCMT_ASSIGN_OR_RETURN(const bool has_owners, has_column(database, "block", "owner"));
-  devices.has_owners = has_owners;
   DCMT_ASSIGN_OR_RETURN(const bool streams, has_streams(database));
   devices.has_streams = streams;
   for (std::int64_t gpu = 0; gpu < kMostGpus; ++gpu) devices.gpus.push_back(intern("cuda:" + std::to_string(gpu)));
@@ -126,66 +124,67 @@ Status TraceData::check_sums() const {
 }
 
 Status TraceData::load_meta(Database& database) {
-  return read_rows(database, "SELECT key, value, typeof(value), value FROM meta", [&](Cursor& in) {
-    const std::string key(in.text());
+  // The only table with values of several types, which typeof() names.
+  DCMT_ASSIGN_OR_RETURN(Statement row, database.prepare("SELECT key, value, typeof(value) FROM meta"));
+  while (true) {
+    DCMT_ASSIGN_OR_RETURN(const bool more, row.step());
+    if (!more) return {};
+    const std::string key(row.text(0));
     MetaValue value;
+    value.is_integer = row.text(2) == "integer";
+    if (value.is_integer) value.integer = row.integer(1);
+    if (value.integer < -kLargest || value.integer > kLargest) return damaged_row(database, MetaRow::kTable, row);
     // Consists of lines with fields. Each field is escaped when it is read.
-    value.text = key == meta::kOrigins ? in.text() : printable(in.text());
-    value.is_integer = in.text() == "integer";
-    if (value.is_integer) value.integer = in.meta_integer();
+    value.text = key == meta::kOrigins ? row.text(1) : printable(row.text(1));
     meta.emplace(key, std::move(value));
-  });
+  }
 }
 
 Status TraceData::load_texts(Database& database) {
-  DCMT_RETURN_IF_ERROR(read_rows(database, "SELECT id, text FROM string ORDER BY id", [&](Cursor& in) {
-    const StringId id = in.id<StringId>();
-    strings_.push_back({id, printable(in.name())});
-  }));
-  DCMT_RETURN_IF_ERROR(read_rows(database, "SELECT id, tid, name FROM thread ORDER BY id", [&](Cursor& in) {
-    const auto id = in.id<ThreadId>();
-    const std::int64_t tid = in.any();
-    threads.push_back({id, tid, in.id<StringId>()});
-  }));
-  DCMT_RETURN_IF_ERROR(read_rows(database, "SELECT id, file, function, line FROM frame ORDER BY id", [&](Cursor& in) {
-    Frame frame;
-    frame.id = in.id<FrameId>();
-    frame.file = in.id<StringId>();
-    frame.function = in.id<StringId>();
-    frame.line = in.integer();
-    frames.push_back(frame);
-  }));
-  return read_rows(database, "SELECT id, parent, frame FROM stack ORDER BY id", [&](Cursor& in) {
-    Stack stack;
-    stack.id = in.id<StackId>();
-    stack.parent = in.id<StackId>();
-    stack.frame = in.id<FrameId>();
-    stacks.push_back(stack);
-  });
+  DCMT_RETURN_IF_ERROR(read_rows<StringRow>(
+      database, "ORDER BY id", [this](StringRow& row) { strings_.push_back(std::move(row)); },
+      column<&dcmt::StringRow::id, &StringRow::id>(),
+      column<&dcmt::StringRow::text>([](StringRow& row, NameText name) { row.text = printable(name.text); })));
+  DCMT_RETURN_IF_ERROR(read_rows<Thread>(
+      database, "ORDER BY id", [this](const Thread& thread) { threads.push_back(thread); },
+      column<&ThreadRow::id, &Thread::id>(),
+      column<&ThreadRow::tid>([](Thread& thread, Any tid) { thread.tid = tid.value; }),
+      column<&ThreadRow::name, &Thread::name>()));
+  DCMT_RETURN_IF_ERROR(read_rows<Frame>(
+      database, "ORDER BY id", [this](const Frame& frame) { frames.push_back(frame); },
+      column<&FrameRow::id, &Frame::id>(), column<&FrameRow::file, &Frame::file>(),
+      column<&FrameRow::function, &Frame::function>(), column<&FrameRow::line, &Frame::line>()));
+  return read_rows<Stack>(
+      database, "ORDER BY id", [this](const Stack& stack) { stacks.push_back(stack); },
+      column<&StackRow::id, &Stack::id>(), column<&StackRow::parent, &Stack::parent>(),
+      column<&StackRow::frame, &Stack::frame>());
 }
 
 Status TraceData::load_rows(Database& database) {
   DCMT_RETURN_IF_ERROR(load_texts(database));
   DCMT_RETURN_IF_ERROR(load_marks(database));
   DCMT_RETURN_IF_ERROR(load_censuses(database));
-  DCMT_RETURN_IF_ERROR(read_rows(database, "SELECT id, seq, code, text FROM diagnostic ORDER BY id", [&](Cursor& in) {
-    Diagnostic diagnostic;
-    diagnostic.id = in.id<DiagnosticId>();
-    diagnostic.seq = in.id<Sequence>();
-    diagnostic.code = intern(printable(in.text()));
-    diagnostic.text = in.id<StringId>();
-    diagnostics.push_back(diagnostic);
-  }));
+  DCMT_RETURN_IF_ERROR(read_rows<Diagnostic>(
+      database, "ORDER BY id", [this](const Diagnostic& diagnostic) { diagnostics.push_back(diagnostic); },
+      column<&DiagnosticRow::id, &Diagnostic::id>(),
+      column<&DiagnosticRow::at>([](Diagnostic& diagnostic, const Moment& at) { diagnostic.seq = at.seq; }),
+      column<&DiagnosticRow::code>(
+          [this](Diagnostic& diagnostic, std::string_view code) { diagnostic.code = intern(printable(code)); }),
+      column<&DiagnosticRow::text, &Diagnostic::text>()));
   DCMT_ASSIGN_OR_RETURN(owners, Owners::load(database));
   DCMT_ASSIGN_OR_RETURN(memory, ProcessMemory::load(database));
   DCMT_ASSIGN_OR_RETURN(gpu_memory, GpuMemory::load(database));
   DCMT_RETURN_IF_ERROR(load_losses(database));
-  DCMT_RETURN_IF_ERROR(read_rows(database, "SELECT path, text FROM source ORDER BY path", [&](Cursor& in) {
-    const auto file = in.id<StringId>();
-    sources.push_back({file, std::string(in.text())});
-  }));
-  DCMT_RETURN_IF_ERROR(read_rows(database, "SELECT DISTINCT source_path FROM source_line ORDER BY source_path",
-                                 [&](Cursor& in) { generated_files.push_back(in.id<StringId>()); }));
+  DCMT_RETURN_IF_ERROR(read_rows<SourceFile>(
+      database, "ORDER BY path", [this](SourceFile& source) { sources.push_back(std::move(source)); },
+      column<&SourceRow::path, &SourceFile::path>(),
+      column<&SourceRow::text>([](SourceFile& source, std::string_view text) { source.text = text; })));
+  DCMT_RETURN_IF_ERROR(read_rows<StringId>(
+      database, "ORDER BY source_path",
+      [this](StringId file) {
+        if (generated_files.empty() || generated_files.back() != file) generated_files.push_back(file);
+      },
+      column<&SourceLineRow::source_path>([](StringId& file, StringId value) { file = value; })));
   return load_intervals(database);
 }
 

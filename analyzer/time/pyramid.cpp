@@ -9,6 +9,7 @@
 #include "trace/base/printable.h"
 #include "trace/sql/limits.h"
 #include "trace/sql/meta_keys.h"
+#include "trace/sql/row_io.h"
 
 namespace dcmt::analyzer {
 namespace {
@@ -113,11 +114,10 @@ Status Pyramid::load_devices() {
 Expected<Pyramid::Rows> Pyramid::read(std::string_view device, std::int64_t level, Sequence from, Sequence to) const {
   DCMT_ASSIGN_OR_RETURN(
       Statement query,
-      database_->prepare(
-          "SELECT from_seq, from_ns, last, lowest, highest, highest_seq, highest_ns, sums_only FROM pyramid"
-          " WHERE device = ?1 AND level = ?2 AND from_seq >= coalesce("
+      database_->prepare(select_rows_sql<PyramidRow>(
+          "WHERE device = ?1 AND level = ?2 AND from_seq >= coalesce("
           "  (SELECT max(from_seq) FROM pyramid WHERE device = ?1 AND level = ?2 AND from_seq <= ?3), 0)"
-          " ORDER BY from_seq"));
+          " ORDER BY from_seq")));
   query.bind(1, device);
   query.bind(2, level);
   query.bind(3, from.value);
@@ -130,8 +130,8 @@ Expected<Pyramid::Rows> Pyramid::read(std::string_view device, std::int64_t leve
       read.end = {std::max(end_.seq, latest.seq + 1), std::max(end_.ns, latest.ns)};
       return read;
     }
-    const PyramidRow row{{query.integer(0), query.integer(1)}, query.integer(2), query.integer(3), query.integer(4),
-                         {query.integer(5), query.integer(6)}, query.integer(7)};
+    auto row = read_row<PyramidRow>(query);
+    row.device = device;  // the text of a statement does not last
     if (!makes_sense(row)) return damaged();
     if (!read.rows.empty()) {
       const PyramidRow& before = read.rows.back();

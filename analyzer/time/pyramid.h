@@ -12,6 +12,8 @@
 #include "trace/base/typed_id.h"
 #include "trace/sql/database.h"
 #include "trace/sql/pyramid.h"
+#include "trace/tables/point.h"
+#include "trace/tables/sums.h"
 
 namespace dcmt::analyzer {
 

@@ -2,32 +2,28 @@
 
 #include <vector>
 
-#include "analyzer/load/row_cursor.h"
-
 namespace dcmt::convert {
 namespace {
 
 constexpr std::size_t kRowsBetweenChecks = 1 << 14;  // between checks of the watch
 
-Expected<std::vector<StoredColumn>> stored_columns(Database& source, Database& copy, const std::string& table) {
+/// The columns that are stored, not generated, as far as the source's schema has them.
+std::vector<StoredColumn> stored_columns(const DeclaredTable& table, int version) {
   std::vector<StoredColumn> columns;
-  DCMT_ASSIGN_OR_RETURN(Statement row,
-                        copy.prepare("SELECT name, type FROM pragma_table_xinfo('" + table + "') WHERE hidden = 0"));
-  while (true) {
-    DCMT_ASSIGN_OR_RETURN(const bool more, row.step());
-    if (!more) return columns;
-    const StoredColumn column{std::string(row.text(0)), row.text(1) == "TEXT"};
-    DCMT_ASSIGN_OR_RETURN(const bool known, analyzer::has_column(source, table, column.name));
-    if (known) columns.push_back(column);
+  for (const Column& column : table.columns) {
+    if (column.generated.empty() && column.since <= version) columns.push_back({column.name, column.type == "text"});
   }
+  return columns;
 }
 
 }  // namespace
 
-Status copy_rows(Database& source, Database& copy, const std::string& table, const RowCopy& how,
+Status copy_rows(Database& source, Database& copy, const DeclaredTable& declared, const RowCopy& how,
                  const analyzer::Watch& watch) {
-  DCMT_ASSIGN_OR_RETURN(const std::vector<StoredColumn> columns, stored_columns(source, copy, table));
+  DCMT_ASSIGN_OR_RETURN(const int version, schema_version(source));
+  const std::vector<StoredColumn> columns = stored_columns(declared, version);
   if (columns.empty()) return {};
+  const std::string table(declared.table.name);
   std::string names, marks;
   for (const StoredColumn& column : columns) {
     names += (names.empty() ? "" : ", ") + column.name;

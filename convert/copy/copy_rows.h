@@ -7,10 +7,11 @@
 #include "analyzer/load/watch.h"
 #include "trace/base/status.h"
 #include "trace/sql/database.h"
+#include "trace/sql/schema.h"
 
 namespace dcmt::convert {
 
-/// A column that both traces have and that is stored, not generated. Older traces lack some columns.
+/// A column that both traces have. Older traces lack some columns.
 struct StoredColumn {
   std::string name;
   bool is_text = false;
@@ -29,7 +30,7 @@ struct RowCopy {
 };
 
 /// Does nothing for a table that the source lacks. Fails with kStopped if `watch` stops it.
-Status copy_rows(Database& source, Database& copy, const std::string& table, const RowCopy& how,
+Status copy_rows(Database& source, Database& copy, const DeclaredTable& declared, const RowCopy& how,
                  const analyzer::Watch& watch);
 
 }  // namespace dcmt::convert

@@ -8,23 +8,24 @@
 #include <utility>
 #include <vector>
 
-#include "analyzer/load/row_cursor.h"
 #include "analyzer/storages/origins.h"
 #include "convert/copy/copy_rows.h"
 #include "convert/redact/names.h"
 #include "convert/redact/shipped_origins.h"
 #include "trace/sql/meta_keys.h"
+#include "trace/sql/schema.h"
 #include "trace/sql/trace_file.h"
+#include "trace/tables/texts.h"
 
 namespace dcmt::convert {
 namespace {
 
-// Copied files (table source) are left out.
-constexpr const char* kTables[] = {
-    "thread",     "frame",     "stack",          "operator",     "block",   "storage",   "tensor",         "mark",
-    "launches",   "sample",    "edge",           "source_line",  "loss",    "interval",  "interval_curve", "key_sum",
-    "oom",        "parameter", "operator_alias", "scan",         "owner",   "container", "held",           "held_in",
-    "diagnostic", "resident",  "mapped",         "array_holder", "segment", "gpu_memory"};
+/// Tables that are copied row by row. Copied files are left out.
+bool is_copied(const DeclaredTable& table) {
+  const std::string_view name = table.table.name;
+  return !table.table.at_finish && name != MetaRow::kTable.name && name != StringRow::kTable.name &&
+         name != SourceRow::kTable.name;
+}
 
 // Queries for texts of source code, by the columns that refer to them.
 constexpr const char* kSourceLines[] = {"SELECT assignment FROM edge WHERE assignment IS NOT NULL",
@@ -82,9 +83,10 @@ class Redaction {
     DCMT_RETURN_IF_ERROR(copy_meta());
     DCMT_RETURN_IF_ERROR(copy_strings());
     DCMT_RETURN_IF_ERROR(copy_origins());
-    for (std::size_t i = 0; i < std::size(kTables); ++i) {
-      DCMT_RETURN_IF_ERROR(copy_table(kTables[i]));
-      watch_.done(static_cast<double>(i + 1) / static_cast<double>(std::size(kTables)));
+    const std::vector<DeclaredTable> tables = declared_tables();
+    for (std::size_t i = 0; i < tables.size(); ++i) {
+      if (is_copied(tables[i])) DCMT_RETURN_IF_ERROR(copy_table(tables[i]));
+      watch_.done(static_cast<double>(i + 1) / static_cast<double>(tables.size()));
     }
     return copy_.execute("COMMIT");
   }
@@ -180,7 +182,7 @@ class Redaction {
     return insert.run();
   }
 
-  Status copy_table(const std::string& table) {
+  Status copy_table(const DeclaredTable& table) {
     const RowCopy how{
         .text = [](std::string_view text) { return is_word_of_traces(text) ? text : std::string_view("other"); },
         // A number, even if the file has a text: texts of other columns are no names of the string table.

@@ -5,10 +5,12 @@
 #include <string_view>
 #include <vector>
 
-#include "analyzer/load/row_cursor.h"
 #include "convert/copy/copy_rows.h"
 #include "trace/base/shell_words.h"
+#include "trace/sql/schema.h"
 #include "trace/sql/trace_file.h"
+#include "trace/tables/lifetimes.h"
+#include "trace/tables/texts.h"
 
 namespace dcmt::convert {
 namespace {
@@ -23,12 +25,6 @@ constexpr const char* kMark =
     " ELSE from_seq > ?1 AND from_seq <= ?2 END";
 constexpr const char* kPoint = "id > ?1 AND id <= ?2";
 
-/// Tables that are copied completely: they are small, or contain sums over the run.
-constexpr const char* kWhole[] = {"string",      "thread",     "frame",          "stack",    "source",
-                                  "source_line", "diagnostic", "loss",           "interval", "interval_curve",
-                                  "key_sum",     "parameter",  "operator_alias", "scan",     "container",
-                                  "resident",    "mapped",     "array_holder",   "segment",  "gpu_memory"};
-
 class Trim {
  public:
   Trim(Database& source, Database& copy, const TrimWindow& window, const analyzer::Watch& watch)
@@ -42,28 +38,33 @@ class Trim {
   }
 
  private:
-  struct Part {
-    std::string table, where;
-  };
+  /// The rows of a table that the copy gets. Tables that are not named here are copied completely: they are small, or
+  /// contain sums over the run.
+  [[nodiscard]] std::string rows_of(std::string_view table, int version) const {
+    if (table == "operator" || table == "storage" || table == "tensor") return kLifetime;
+    if (table == "block") {
+      const bool has_waits = version >= columns_of_member<&BlockRow::done>().all().front().since;
+      return has_waits ? "(" + std::string(kLifetime) + ")" + kWaiting : kLifetime;
+    }
+    if (table == "mark") return kMark;
+    if (table == "sample" || table == "edge") return "census IN (SELECT id FROM mark WHERE " + std::string(kMark) + ")";
+    if (table == "owner" || table == "held" || table == "held_in") {
+      return "storage IN (SELECT id FROM storage WHERE " + std::string(kLifetime) + ")";
+    }
+    if (table == "launches" || table == "oom") return kPoint;
+    return "true";
+  }
 
   Status copy_all() {
-    DCMT_ASSIGN_OR_RETURN(const bool waits, analyzer::has_column(source_, "block", "wait_seq_length"));
-    const std::string marks = "(SELECT id FROM mark WHERE " + std::string(kMark) + ")";
-    const std::string storages = "(SELECT id FROM storage WHERE " + std::string(kLifetime) + ")";
-    std::vector<Part> parts;
-    for (const char* table : kWhole) parts.push_back({table, "true"});
-    for (const char* table : {"operator", "storage", "tensor"}) parts.push_back({table, kLifetime});
-    parts.push_back({"block", waits ? "(" + std::string(kLifetime) + ")" + kWaiting : kLifetime});
-    parts.push_back({"mark", kMark});
-    for (const char* table : {"sample", "edge"}) parts.push_back({table, "census IN " + marks});
-    for (const char* table : {"owner", "held", "held_in"}) parts.push_back({table, "storage IN " + storages});
-    for (const char* table : {"launches", "oom"}) parts.push_back({table, kPoint});
-
+    DCMT_ASSIGN_OR_RETURN(const int version, schema_version(source_));
+    const std::vector<DeclaredTable> tables = declared_tables();
     DCMT_RETURN_IF_ERROR(copy_.execute("BEGIN"));
     DCMT_RETURN_IF_ERROR(copy_meta());
-    for (std::size_t i = 0; i < parts.size(); ++i) {
-      DCMT_RETURN_IF_ERROR(copy_table(parts[i]));
-      watch_.done(static_cast<double>(i + 1) / static_cast<double>(parts.size()));
+    for (std::size_t i = 0; i < tables.size(); ++i) {
+      const Table& table = tables[i].table;
+      const bool is_copied = !table.at_finish && table.name != MetaRow::kTable.name;
+      if (is_copied) DCMT_RETURN_IF_ERROR(copy_table(tables[i], rows_of(table.name, version)));
+      watch_.done(static_cast<double>(i + 1) / static_cast<double>(tables.size()));
     }
     // The user requested the rows of the window, whatever the recording was to keep.
     DCMT_ASSIGN_OR_RETURN(Statement kept,
@@ -95,11 +96,11 @@ class Trim {
     }
   }
 
-  Status copy_table(const Part& part) {
-    // Both parameters are bound, even if the part's condition does not need them.
-    const RowCopy how{.where = "(" + part.where + ") AND ?1 <= ?2",
-                      .bind = [this](Statement& rows) { bind_window(rows); }};
-    return copy_rows(source_, copy_, part.table, how, watch_);
+  Status copy_table(const DeclaredTable& table, const std::string& rows) {
+    // Both parameters are bound, even if the condition does not need them.
+    const RowCopy how{.where = "(" + rows + ") AND ?1 <= ?2",
+                      .bind = [this](Statement& statement) { bind_window(statement); }};
+    return copy_rows(source_, copy_, table, how, watch_);
   }
 
   Database& source_;

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "analyzer/load/row_cursor.h"
+#include "analyzer/load/table_reader.h"
 #include "trace/sql/trace_file.h"
 
 namespace dcmt::load {
@@ -10,24 +10,23 @@ namespace dcmt::load {
 Expected<Segments> read_segments(const std::string& path) {
   Segments segments;
   DCMT_ASSIGN_OR_RETURN(Database database, open_trace(path));
-  DCMT_ASSIGN_OR_RETURN(const bool known, analyzer::has_table(database, "segment"));
-  if (!known) return segments;  // from schema 10
-  DCMT_RETURN_IF_ERROR(analyzer::read_rows(database,
-                                           "SELECT gpu, address, bytes, expandable, from_seq, to_seq, from_ns, to_ns "
-                                           "FROM segment WHERE bytes > 0 AND address != 0"
-                                           " ORDER BY id",
-                                           [&](analyzer::Cursor& in) {
-                                             const std::string device = "cuda:" + std::to_string(in.gpu().value_or(0));
-                                             Segment segment;
-                                             segment.addresses.from = static_cast<scene::Address>(in.any());
-                                             segment.addresses.to =
-                                                 scene::address_end(segment.addresses.from, in.bytes().value);
-                                             segment.expandable = in.any() != 0;
-                                             const analyzer::Span span = in.span();
-                                             segment.from = span.from_seq;
-                                             segment.to = span.to_seq;
-                                             segments[device].push_back(segment);
-                                           }));
+  struct Row {
+    std::int64_t gpu = 0, address = 0;
+    Bytes bytes;
+    bool expandable = false;
+    analyzer::Span span;
+  };
+  DCMT_RETURN_IF_ERROR(analyzer::read_rows<Row>(
+      database, "WHERE bytes > 0 AND address != 0 ORDER BY id",
+      [&](const Row& row) {
+        const auto from = static_cast<scene::Address>(row.address);
+        segments["cuda:" + std::to_string(row.gpu)].push_back(
+            {{from, scene::address_end(from, row.bytes.value)}, row.expandable, row.span.from_seq, row.span.to_seq});
+      },
+      analyzer::column<&SegmentRow::gpu>([](Row& row, std::optional<std::int64_t> gpu) { row.gpu = gpu.value_or(0); }),
+      analyzer::column<&SegmentRow::address, &Row::address>(), analyzer::column<&SegmentRow::bytes, &Row::bytes>(),
+      analyzer::column<&SegmentRow::expandable, &Row::expandable>(),
+      analyzer::column<&SegmentRow::span, &Row::span>()));
   return segments;
 }
 

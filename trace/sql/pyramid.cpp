@@ -11,6 +11,9 @@
 #include <vector>
 
 #include "trace/sql/limits.h"
+#include "trace/sql/row_io.h"
+#include "trace/sql/schema.h"
+#include "trace/tables/tables.h"
 
 namespace dcmt {
 namespace {
@@ -75,14 +78,10 @@ class Levels {
     return add(number + 1, level.open);
   }
 
-  Status write(std::size_t level, const PyramidRow& row) {
-    int column = 1;
-    insert_->bind_static(column++, device_);
-    for (const std::int64_t value : {static_cast<std::int64_t>(level), row.from.seq, row.from.ns, row.last, row.lowest,
-                                     row.highest, row.highest_at.seq, row.highest_at.ns, row.sums_only}) {
-      insert_->bind(column++, value);
-    }
-    return insert_->run();
+  Status write(std::size_t level, PyramidRow row) {
+    row.device = device_;
+    row.level = static_cast<std::int64_t>(level);
+    return insert_row(*insert_, row);
   }
 
   std::string device_;
@@ -257,12 +256,11 @@ class Merge {
   std::optional<std::int64_t> latest_gpu_;
 };
 
-Status fill(Database& database, const std::string& table) {
-  DCMT_RETURN_IF_ERROR(database.execute(
-      "DROP TABLE IF EXISTS " + table + "; CREATE TABLE " + table +
-      "(device TEXT NOT NULL, level INTEGER NOT NULL, from_seq INTEGER NOT NULL, from_ns INTEGER NOT NULL,"
-      " last INTEGER NOT NULL, lowest INTEGER NOT NULL, highest INTEGER NOT NULL, highest_seq INTEGER NOT NULL,"
-      " highest_ns INTEGER NOT NULL, sums_only INTEGER NOT NULL, PRIMARY KEY(device, level, from_seq)) WITHOUT ROWID"));
+/// @param prefix  of the table's name: "temp."
+Status fill(Database& database, const std::string& prefix) {
+  const DeclaredTable table{PyramidRow::kTable, columns_of<PyramidRow>()};
+  DCMT_RETURN_IF_ERROR(database.execute("DROP TABLE IF EXISTS " + prefix + std::string(table.table.name) + ";\n" +
+                                        create_table_sql(table, kSchemaVersion, prefix)));
   DCMT_ASSIGN_OR_RETURN(
       Statement blocks,
       database.prepare("SELECT id, bytes, gpu, late, seq_length, from_ns, ns_length FROM block ORDER BY id"));
@@ -271,24 +269,15 @@ Status fill(Database& database, const std::string& table) {
       database.prepare(
           "SELECT id, i.from_seq, i.to_seq, i.from_ns, begin_bytes, peak_bytes, peak_seq, peak_ns, end_bytes, device"
           " FROM interval i JOIN interval_curve ON interval = id WHERE kept IS NULL ORDER BY i.from_seq"));
-  DCMT_ASSIGN_OR_RETURN(Statement insert, database.prepare("INSERT INTO " + table + " VALUES(?,?,?,?,?,?,?,?,?,?)"));
+  DCMT_ASSIGN_OR_RETURN(Statement insert, database.prepare(insert_sql(table.table, table.columns, prefix)));
   return Merge(database, std::move(blocks), std::move(intervals), std::move(insert)).run();
 }
 
 }  // namespace
 
-void PyramidRow::merge(const PyramidRow& next) {
-  last = next.last;
-  lowest = std::min(lowest, next.lowest);
-  sums_only += next.sums_only;
-  if (next.highest <= highest) return;
-  highest = next.highest;
-  highest_at = next.highest_at;
-}
-
 Status build_pyramid(Database& database, std::string_view schema) {
   DCMT_RETURN_IF_ERROR(database.execute("SAVEPOINT pyramid"));
-  Status filled = fill(database, std::string(schema) + ".pyramid");
+  Status filled = fill(database, std::string(schema) + ".");
   if (!filled.ok()) static_cast<void>(database.execute("ROLLBACK TO pyramid"));
   const Status released = database.execute("RELEASE pyramid");
   return filled.ok() ? released : filled;

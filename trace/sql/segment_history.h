@@ -10,7 +10,7 @@
 #include <span>
 #include <vector>
 
-#include "trace/sql/rows.h"
+#include "trace/tables/memory.h"
 
 namespace dcmt {
 

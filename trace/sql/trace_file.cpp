@@ -12,8 +12,8 @@
 
 #include "trace/base/printable.h"
 #include "trace/base/rename_new.h"
-#include "trace/sql/migrations.h"
 #include "trace/sql/pyramid.h"
+#include "trace/sql/schema.h"
 
 namespace dcmt {
 namespace {
@@ -100,7 +100,7 @@ Status prepare_for_writing(Database& database) {
   DCMT_RETURN_IF_ERROR(
       database.execute("PRAGMA journal_mode=WAL; PRAGMA synchronous=OFF; PRAGMA cache_size=-32768;"
                        " PRAGMA temp_store=MEMORY;"));
-  return apply_migrations(database, embedded_migrations());
+  return bring_up_to_date(database);
 }
 
 /// Makes a new file with the tables of a trace. Replaces a file that an earlier process did not complete.
@@ -112,7 +112,7 @@ Status make_empty_trace(const std::string& path) {
   ::close(fd);
   DCMT_ASSIGN_OR_RETURN(Database database, Database::open(path, OpenMode::kCreate));
   DCMT_RETURN_IF_ERROR(database.execute("PRAGMA journal_mode=MEMORY; PRAGMA synchronous=OFF"));
-  DCMT_RETURN_IF_ERROR(apply_migrations(database, embedded_migrations()));
+  DCMT_RETURN_IF_ERROR(bring_up_to_date(database));
   // The change of mode is a transaction with a journal, so it must be finished before the file gets its name.
   return database.execute("PRAGMA journal_mode=WAL");
 }

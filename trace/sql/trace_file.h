@@ -1,16 +1,12 @@
 // Opening, creating and finishing the SQLite file that is a trace.
 #pragma once
 
-#include <cstdint>
 #include <string>
 
 #include "trace/base/status.h"
 #include "trace/sql/database.h"
 
 namespace dcmt {
-
-/// The newest schema that this build writes; it reads versions 1 to this.
-inline constexpr int kSchemaVersion = 11;
 
 /// Opens a trace for reading, finished or still being written. Fails with kBadInput and one line if the file is
 /// missing, unreadable, foreign, damaged or has a newer schema.

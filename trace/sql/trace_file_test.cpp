@@ -6,12 +6,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <array>
 #include <filesystem>
 #include <fstream>
 #include <string_view>
 
-#include "trace/sql/migrations.h"
+#include "trace/sql/schema.h"
 
 namespace dcmt {
 namespace {
@@ -204,40 +203,6 @@ TEST_F(TraceFile, AQueryEndsWhateverTheFileHas) {
   ASSERT_FALSE(endless.ok());
   EXPECT_EQ(endless.error().code, ErrorCode::kBadInput);
   EXPECT_NE(endless.error().message.find("more work than its size explains"), std::string::npos);
-}
-
-TEST_F(TraceFile, MigrationsApplyInOrderAndOnce) {
-  constexpr auto kAll = std::to_array<Migration>({
-      {1, "CREATE TABLE first(a); INSERT INTO first VALUES(1);"},
-      {2, "ALTER TABLE first ADD COLUMN b; UPDATE first SET b = a + 1;"},
-      {3, "CREATE TABLE third(c)"},
-  });
-  Expected<Database> database = Database::open(path(), OpenMode::kCreate);
-  ASSERT_TRUE(database.ok());
-  ASSERT_TRUE(apply_migrations(*database, std::span(kAll).first(1)).ok());
-  EXPECT_EQ(integer_of(*database, "PRAGMA user_version"), 1);
-  ASSERT_TRUE(apply_migrations(*database, kAll).ok());
-  ASSERT_TRUE(apply_migrations(*database, kAll).ok());
-  EXPECT_EQ(integer_of(*database, "PRAGMA user_version"), 3);
-  EXPECT_EQ(integer_of(*database, "PRAGMA application_id"), kApplicationId);
-  EXPECT_EQ(integer_of(*database, "SELECT b FROM first"), 2);
-}
-
-TEST_F(TraceFile, FailedMigrationLeavesTheVersionBefore) {
-  constexpr auto kBroken = std::to_array<Migration>({{1, "CREATE TABLE a(x)"}, {2, "CREATE TABLE b(x); CREATE TABL"}});
-  Expected<Database> database = Database::open(path(), OpenMode::kCreate);
-  ASSERT_TRUE(database.ok());
-  EXPECT_FALSE(apply_migrations(*database, kBroken).ok());
-  EXPECT_EQ(integer_of(*database, "PRAGMA user_version"), 1);
-  EXPECT_EQ(integer_of(*database, "SELECT count(*) FROM sqlite_master"), 1);
-}
-
-TEST(Migrations, EmbeddedListEndsAtThisSchema) {
-  const auto migrations = embedded_migrations();
-  ASSERT_FALSE(migrations.empty());
-  EXPECT_EQ(migrations.front().version, 1);
-  EXPECT_EQ(migrations.back().version, kSchemaVersion);
-  EXPECT_NE(migrations.front().sql.find("CREATE TABLE meta"), std::string_view::npos);
 }
 
 }  // namespace

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "trace/sql/database.h"
-#include "trace/sql/rows.h"
+#include "trace/tables/tables.h"
 
 namespace dcmt {
 
@@ -27,53 +27,19 @@ class TraceWriter {
   Status begin();
   Status commit();
 
-  /// Writes a row under its id; replaces an earlier state of the same row.
-  Status write(const ThreadRow& row);
-  Status write(const OperatorRow& row);
-  Status write(const BlockRow& row);
-  Status write(const StorageRow& row);
-  Status write(const TensorRow& row);
-  Status write(const MarkRow& row);
-  Status write(const LaunchesRow& row);
-  Status write(const SampleRow& row);
-  Status write(const EdgeRow& row);
-  Status write(const DiagnosticRow& row);
-  Status write(const LossRow& row);
-  Status write(const OutOfMemoryRow& row);
-  Status write(const SourceLineRow& row);
-  Status write(const IntervalRow& row);
-  Status write(const IntervalCurveRow& row);
-  Status write(const KeySumRow& row);
-  Status write(const ParameterRow& row);
-  Status write(const OperatorAliasRow& row);
-  Status write(const ScanRow& row);
-  Status write(const OwnerRow& row);
-  Status write(const HeldRow& row);
-  Status write(const ContainerRow& row);
-  Status write(const HeldInRow& row);
-  Status write(const ResidentRow& row);
-  Status write(const GpuMemoryRow& row);
-  Status write(const MappedRow& row);
-  Status write(const ArrayHolderRow& row);
-  Status write(const SegmentRow& row);
+  /// Writes a row; replaces an earlier state of the same row. Row: one of WrittenTables.
+  template <class Row>
+  Status write(const Row& row);
 
   /// Removes the row with this id; does nothing if there is none.
-  Status erase(const OperatorRow& row) { return erase(kEraseOperator, row.id); }
-  Status erase(const BlockRow& row) { return erase(kEraseBlock, row.id); }
-  Status erase(const StorageRow& row) { return erase(kEraseStorage, row.id); }
-  Status erase(const TensorRow& row) { return erase(kEraseTensor, row.id); }
-  Status erase(const MarkRow& row) { return erase(kEraseMark, row.id); }
-  Status erase(const LaunchesRow& row) { return erase(kEraseLaunches, row.id); }
-  Status erase(const SampleRow& row) { return erase(kEraseSample, row.id); }
-  Status erase(const EdgeRow& row) { return erase(kEraseEdge, row.id); }
+  template <class Row>
+  Status erase(const Row& row);
   /// Removes the curves of the interval, too.
   Status erase(const IntervalRow& row);
 
-  /// Whether the row of a lifetime is in the trace.
-  Expected<bool> has(const OperatorRow& row);
-  Expected<bool> has(const BlockRow& row);
-  Expected<bool> has(const StorageRow& row);
-  Expected<bool> has(const TensorRow& row);
+  /// Whether the trace has a row with this id.
+  template <class Row>
+  Expected<bool> has(const Row& row);
 
   /// Removes all marks of steps, and the step numbers of the intervals.
   Status forget_steps();
@@ -81,16 +47,16 @@ class TraceWriter {
   /// Bytes of the file's used pages, including the pages that still wait in the write-ahead log.
   Expected<std::int64_t> used_bytes();
 
-  /// Copies a file's text into the trace.
-  Status write_source(RowId path, std::string_view text);
-
-  Status set_meta(std::string_view key, std::string_view value);
-  Status set_meta(std::string_view key, std::int64_t value);
+  Status set_meta(std::string_view key, std::string_view value) { return write(MetaRow{key, value}); }
+  Status set_meta(std::string_view key, std::int64_t value) { return write(MetaRow{key, value}); }
 
   /// The id of a text, frame or stack. The first call for a content writes it.
   Expected<RowId> intern(std::string_view text);
   Expected<RowId> frame(RowId file, RowId function, std::int64_t line);
   Expected<RowId> stack(RowId parent, RowId frame);
+
+  /// The text with this id; empty if the trace has none.
+  Expected<std::string> text(RowId string);
 
   /// Reserves an id whose content is defined later: a record may name a content that another thread has not published
   /// yet.
@@ -119,68 +85,23 @@ class TraceWriter {
     using is_transparent = void;
     std::size_t operator()(std::string_view text) const noexcept { return std::hash<std::string_view>{}(text); }
   };
-  enum Table : std::size_t {
-    kThread,
-    kOperator,
-    kBlock,
-    kStorage,
-    kTensor,
-    kMark,
-    kLaunches,
-    kSample,
-    kEdge,
-    kDiagnostic,
-    kLoss,
-    kOutOfMemory,
-    kSourceLine,
-    kSource,
-    kMeta,
-    kString,
-    kFrame,
-    kStack,
-    kInterval,
-    kIntervalCurve,
-    kKeySum,
-    kParameter,
-    kOperatorAlias,
-    kScan,
-    kOwner,
-    kHeld,
-    kContainer,
-    kHeldIn,
-    kResident,
-    kMapped,
-    kArrayHolder,
-    kSegment,
-    kGpuMemory,
-    kEraseOperator,
-    kEraseBlock,
-    kEraseStorage,
-    kEraseTensor,
-    kEraseMark,
-    kEraseLaunches,
-    kEraseSample,
-    kEraseEdge,
-    kEraseInterval,
-    kEraseIntervalCurve,
-    kHasOperator,
-    kHasBlock,
-    kHasStorage,
-    kHasTensor,
-    kUsed,
-    kBegin,
-    kCommit,
-    kTables
+  /// The statements of one table. The last two have the first column of its key as their parameter.
+  struct OfTable {
+    Statement insert, erase, has;
   };
 
-  explicit TraceWriter(Database database) : database_(std::move(database)) {}
+  TraceWriter(Database database, Statement used, Statement begin, Statement commit)
+      : database_(std::move(database)), used_(std::move(used)), begin_(std::move(begin)), commit_(std::move(commit)) {}
   Status prepare();
   Status load();
-  Status erase(Table table, RowId id);
-  Expected<bool> has(Table table, RowId id);
+  template <class Row>
+  OfTable& table() {
+    return tables_[WrittenTables::index_of<Row>()];
+  }
 
   Database database_;
-  std::vector<Statement> statements_;  ///< one per Table
+  std::vector<OfTable> tables_;  ///< in the order of WrittenTables
+  Statement used_, begin_, commit_;
   std::unordered_map<std::string, RowId, TextHash, std::equal_to<>> strings_;
   std::unordered_map<FrameKey, RowId, KeyHash> frames_;
   std::unordered_map<StackKey, RowId, KeyHash> stacks_;

@@ -5,7 +5,6 @@
 
 #include <filesystem>
 #include <fstream>
-#include <sstream>
 
 #include "trace/sql/meta_keys.h"
 #include "trace/sql/trace_file.h"
@@ -200,7 +199,7 @@ void write_small_trace(TraceWriter& w) {
   ASSERT_TRUE(w.write(DiagnosticRow{1, {9, 90}, "note", name}).ok());
   ASSERT_TRUE(w.write(LossRow{1, "no_room", 2, 9, 9, 90}).ok());
   ASSERT_TRUE(w.write(SourceLineRow{file, 1, file, 2, name, name}).ok());
-  ASSERT_TRUE(w.write_source(file, "text\n").ok());
+  ASSERT_TRUE(w.write(SourceRow{0, file, "text\n"}).ok());
   ASSERT_TRUE(w.commit().ok());
 }
 
@@ -229,20 +228,6 @@ TEST_F(TraceWriterTest, EveryQueryOfTheSchemaPageFindsSomething) {
     }
   }
   EXPECT_GE(queries, 8);
-}
-
-TEST_F(TraceWriterTest, TheSchemaPageNamesEveryColumn) {
-  TraceWriter w = writer(create_trace(path_));
-  std::ifstream file(std::string(DCMT_SOURCE_DIR) + "/docs/schema.md");
-  std::stringstream page;
-  page << file.rdbuf();
-  Expected<Statement> columns = w.database().prepare(
-      "SELECT t.name, c.name FROM sqlite_master t JOIN pragma_table_xinfo(t.name) c WHERE t.type = 'table'");
-  ASSERT_TRUE(columns.ok());
-  while (*columns->step()) {
-    EXPECT_NE(page.str().find(columns->text(0)), std::string::npos) << columns->text(0);
-    EXPECT_NE(page.str().find(columns->text(1)), std::string::npos) << columns->text(0) << "." << columns->text(1);
-  }
 }
 
 }  // namespace

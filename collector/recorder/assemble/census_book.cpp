@@ -7,6 +7,7 @@
 
 #include "collector/recorder/decode/record_view.h"
 #include "trace/base/code_path.h"
+#include "trace/sql/row_io.h"
 
 namespace dcmt::recorder {
 namespace {
@@ -46,14 +47,6 @@ std::string_view holder_text(std::uint32_t kind) {
 }
 
 /// The static text that equals a text from the trace.
-std::string_view static_text(std::string_view text) {
-  for (const std::string_view known : {"storage", "tensor", "object", "python_object", "local", "cell", "free",
-                                       "eval_stack", "view", "certain", "unproven"}) {
-    if (text == known) return known;
-  }
-  return {};
-}
-
 std::string census_flags(std::uint32_t flags, bool unstable) {
   std::string text;
   const auto add = [&](bool set, std::string_view name) {
@@ -536,41 +529,15 @@ Status CensusBook::replay(Piece piece) {
 }
 
 Status CensusBook::load_edges() {
-  DCMT_RETURN_IF_ERROR(each_row(
-      journal_.writer.database(),
-      "SELECT id, census, storage, held, tensor, holder, object, thread, name, function, file, line, assignment,"
-      " current_line, delete_line, return_line, model_file, model_line, model_text, confidence, from_seq, from_ns,"
-      " to_seq, to_ns FROM edge WHERE to_seq IS NULL OR id IN (SELECT resolved FROM wire_record)",
-      [this](const Statement& row) {
-        OpenEdge edge;
-        EdgeRow& out = edge.row;
-        out.id = row.integer(0);
-        out.census = row.integer(1);
-        out.storage = row.integer(2);
-        out.held = static_text(row.text(3));
-        out.tensor = row.integer(4);
-        out.holder = static_text(row.text(5));
-        out.object = row.optional_integer(6);
-        out.thread = row.optional_integer(7);
-        out.name = row.integer(8);
-        out.function = row.integer(9);
-        out.file = row.integer(10);
-        out.line = row.optional_integer(11);
-        out.assignment = row.integer(12);
-        out.current_line = row.optional_integer(13);
-        out.delete_line = row.optional_integer(14);
-        out.return_line = row.optional_integer(15);
-        out.model_file = row.integer(16);
-        out.model_line = row.optional_integer(17);
-        out.model_text = row.integer(18);
-        out.confidence = static_text(row.text(19));
-        out.span.from = {row.integer(20), row.integer(21)};
-        out.span.to = {row.integer(22), row.integer(23)};
-        edge.stored = true;
-        link(edge);
-        edges_.emplace(out.id, std::move(edge));
-      }));
-  return {};
+  return each_row_of<EdgeRow>(journal_.writer.database(),
+                              "WHERE to_seq IS NULL OR id IN (SELECT resolved FROM wire_record)",
+                              [this](const EdgeRow& row) {
+                                OpenEdge edge;
+                                edge.row = row;
+                                edge.stored = true;
+                                link(edge);
+                                edges_.emplace(row.id, std::move(edge));
+                              });
 }
 
 Status CensusBook::resume() {

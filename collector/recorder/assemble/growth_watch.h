@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <unordered_map>
 
-#include "trace/sql/rows.h"
+#include "trace/tables/point.h"
 
 namespace dcmt::recorder {
 

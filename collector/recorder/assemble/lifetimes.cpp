@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <cstdio>
 #include <iterator>
+#include <unordered_set>
 
 #include "collector/recorder/keep/interval_sums.h"
+#include "trace/sql/row_io.h"
 
 namespace dcmt::recorder {
 namespace {
@@ -18,10 +20,6 @@ std::uint64_t key_of_small_blocks(std::optional<std::int64_t> gpu) {
   return kNoProgramsAddress + (gpu ? static_cast<std::uint64_t>(*gpu) + 1 : 0);
 }
 
-Place place_of(const Statement& row, int column) {
-  return {row.optional_integer(column), row.integer(column + 1), row.integer(column + 2)};
-}
-
 }  // namespace
 
 Status Lifetimes::resume() {
@@ -29,71 +27,31 @@ Status Lifetimes::resume() {
     if (curve.active_end) traced_.insert(curve.device);
   }
   Database& database = journal_.writer.database();
-  DCMT_RETURN_IF_ERROR(
-      each_row(database,
-               "SELECT id, address, bytes, thread, operator, stack, from_seq, from_ns, first_seen FROM storage"
-               " WHERE to_seq IS NULL",
-               [this](const Statement& row) {
-                 StorageRow storage;
-                 storage.id = row.integer(0);
-                 storage.address = row.integer(1);
-                 storage.bytes = row.integer(2);
-                 storage.first_seen = row.integer(8) != 0;
-                 storage.birth = place_of(row, 3);
-                 storage.span.from = {row.integer(6), row.integer(7)};
-                 storages_.restore(static_cast<std::uint64_t>(storage.address), storage);
-               }));
-  DCMT_RETURN_IF_ERROR(each_row(database,
-                                "SELECT m.storage, m.bytes FROM mark m JOIN storage s ON s.id = m.storage"
-                                " WHERE m.kind = 'resize' AND s.to_seq IS NULL ORDER BY m.id",
-                                [this](const Statement& row) { resized_[row.integer(0)] = row.integer(1); }));
-  DCMT_RETURN_IF_ERROR(
-      each_row(database,
-               "SELECT id, object, address, storage, thread, operator, stack, from_seq, from_ns FROM tensor"
-               " WHERE to_seq IS NULL",
-               [this](const Statement& row) {
-                 TensorRow tensor;
-                 tensor.id = row.integer(0);
-                 tensor.object = row.integer(1);
-                 tensor.address = row.integer(2);
-                 tensor.storage = row.integer(3);
-                 tensor.birth = place_of(row, 4);
-                 tensor.span.from = {row.integer(7), row.integer(8)};
-                 tensors_.restore(static_cast<std::uint64_t>(tensor.address), tensor);
-               }));
-  return each_row(
-      database,
-      "SELECT b.id, b.address, b.bytes, b.storage, b.thread, b.operator, b.stack, b.from_seq, b.from_ns, s.address,"
-      " s.to_seq, b.gpu, b.stream, b.owner, b.to_seq, b.to_ns, b.free_thread, b.free_operator, b.free_stack"
-      " FROM block b LEFT JOIN storage s ON s.id = b.storage WHERE b.to_seq IS NULL OR b.wait_seq_length = 0",
-      [this](const Statement& row) {
-        BlockRow block;
-        block.id = row.integer(0);
-        block.address = row.integer(1);
-        block.bytes = row.integer(2);
-        block.storage = row.integer(3);
-        block.birth = place_of(row, 4);
-        block.span.from = {row.integer(7), row.integer(8)};
-        block.gpu = row.optional_integer(11);
-        block.stream = row.optional_integer(12);
-        block.owner = row.integer(13);
-        if (!row.is_null(14)) {
-          block.span.to = {row.integer(14), row.integer(15)};
-          block.free = place_of(row, 16);
-          block.waits = true;
-          waiting_.restore(static_cast<std::uint64_t>(block.address), block);
-          return;
-        }
-        if (block.address == 0) {
-          blocks_.restore(key_of_small_blocks(block.gpu), block);
-          return;
-        }
-        blocks_.restore(static_cast<std::uint64_t>(block.address), block);
-        if (block.gpu) gpu_blocks_[static_cast<std::uint64_t>(block.address)] = block.bytes;
-        if (!row.is_null(9) && row.is_null(10)) {
-          block_of_[block.storage] = static_cast<std::uint64_t>(block.address);
-        }
-      });
+  std::unordered_set<RowId> alive;
+  DCMT_RETURN_IF_ERROR(each_row_of<StorageRow>(database, "WHERE to_seq IS NULL", [&](const StorageRow& storage) {
+    alive.insert(storage.id);
+    storages_.restore(static_cast<std::uint64_t>(storage.address), storage);
+  }));
+  DCMT_RETURN_IF_ERROR(each_row_of<MarkRow>(database, "WHERE kind = 'resize' ORDER BY id", [&](const MarkRow& mark) {
+    if (alive.contains(mark.storage)) resized_[mark.storage] = mark.bytes.value_or(0);
+  }));
+  DCMT_RETURN_IF_ERROR(each_row_of<TensorRow>(database, "WHERE to_seq IS NULL", [this](const TensorRow& tensor) {
+    tensors_.restore(static_cast<std::uint64_t>(tensor.address), tensor);
+  }));
+  return each_row_of<BlockRow>(database, "WHERE to_seq IS NULL OR wait_seq_length = 0", [&](const BlockRow& block) {
+    const auto address = static_cast<std::uint64_t>(block.address);
+    if (block.span.to.set()) {
+      waiting_.restore(address, block);
+      return;
+    }
+    if (block.address == 0) {
+      blocks_.restore(key_of_small_blocks(block.gpu), block);
+      return;
+    }
+    blocks_.restore(address, block);
+    if (block.gpu) gpu_blocks_[address] = block.bytes;
+    if (alive.contains(block.storage)) block_of_[block.storage] = address;
+  });
 }
 
 Expected<Place> Lifetimes::place(std::uint64_t stack) {

@@ -9,7 +9,7 @@
 
 #include "collector/recorder/keep/row_keeper.h"
 #include "trace/base/status.h"
-#include "trace/sql/rows.h"
+#include "trace/tables/point.h"
 
 namespace dcmt::recorder {
 

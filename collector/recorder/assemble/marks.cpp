@@ -7,6 +7,7 @@
 #include "collector/recorder/decode/dtypes.h"
 #include "collector/recorder/keep/saturating_sum.h"
 #include "trace/base/demangled.h"
+#include "trace/sql/row_io.h"
 
 namespace dcmt::recorder {
 namespace {
@@ -62,56 +63,24 @@ bool is_final(const MarkRow& release) {
   return has("final") && !has("persistent") && !has("no_gather");
 }
 
-constexpr char kReleaseColumns[] =
-    "SELECT id, name, thread, graph, key, cycle, storage, tensor, bytes, bytes_after, declared, remaining, flags,"
-    " ordinal, operator, stack, from_seq, from_ns, to_seq, to_ns, settled_seq, kind, value FROM mark ";
-
-MarkRow read_row(const Statement& row) {
-  MarkRow mark;
-  mark.id = row.integer(0);
-  mark.name = row.integer(1);
-  mark.thread = row.optional_integer(2);
-  mark.graph = row.optional_integer(3);
-  mark.key = row.optional_integer(4);
-  mark.cycle = row.optional_integer(5);
-  mark.storage = row.integer(6);
-  mark.tensor = row.integer(7);
-  mark.bytes = row.optional_integer(8);
-  mark.bytes_after = row.optional_integer(9);
-  mark.declared = row.optional_integer(10);
-  mark.remaining = row.optional_integer(11);
-  if (!row.is_null(12)) mark.flags = std::string(row.text(12));
-  mark.ordinal = row.optional_integer(13);
-  mark.operator_id = row.integer(14);
-  mark.stack = row.integer(15);
-  mark.span.from = {row.integer(16), row.integer(17)};
-  mark.span.to = {row.integer(18), row.integer(19)};
-  for (const std::string_view kind : {"release", "user", "step", "phase"}) {
-    if (row.text(21) == kind) mark.kind = kind;
-  }
-  mark.value = row.optional_integer(22);
-  return mark;
-}
-
 }  // namespace
 
 Status Marks::resume() {
   Database& database = journal_.writer.database();
   DCMT_RETURN_IF_ERROR(key_sums_.resume(journal_.writer));
-  DCMT_RETURN_IF_ERROR(each_row(database, std::string(kReleaseColumns) + "WHERE kind = 'release' ORDER BY id",
-                                [this](const Statement& row) {
-                                  Open open{read_row(row), false, true};
-                                  const MarkRow& mark = open.row;
-                                  const ReleaseKey key = release_key(mark);
-                                  latest_[{std::get<1>(key), std::get<2>(key)}] = mark.id;
-                                  if (!mark.span.to.set()) {
-                                    running_.insert_or_assign(key, std::move(open));
-                                  } else if (row.is_null(20)) {
-                                    unsettled_.insert_or_assign(key, std::move(open));
-                                  } else {
-                                    unsettled_.erase(key);
-                                  }
-                                }));
+  DCMT_RETURN_IF_ERROR(
+      each_row_of<MarkRow>(database, "WHERE kind = 'release' ORDER BY id", [this](const MarkRow& mark) {
+        Open open{mark, false, true};
+        const ReleaseKey key = release_key(mark);
+        latest_[{std::get<1>(key), std::get<2>(key)}] = mark.id;
+        if (!mark.span.to.set()) {
+          running_.insert_or_assign(key, std::move(open));
+        } else if (!mark.settled.set()) {
+          unsettled_.insert_or_assign(key, std::move(open));
+        } else {
+          unsettled_.erase(key);
+        }
+      }));
   for (auto& [key, open] : running_) {
     DCMT_RETURN_IF_ERROR(
         each_row(database,
@@ -125,9 +94,9 @@ Status Marks::resume() {
     if (kind == WireIdKind::kMark) wires.emplace(id, wire);
   }));
   if (wires.empty()) return {};
-  return each_row(database, std::string(kReleaseColumns) + "WHERE to_seq IS NULL", [&](const Statement& row) {
-    if (const auto wire = wires.find(row.integer(0)); wire != wires.end()) {
-      marks_.emplace(wire->second, Open{read_row(row), false, true});
+  return each_row_of<MarkRow>(database, "WHERE to_seq IS NULL", [&](const MarkRow& mark) {
+    if (const auto wire = wires.find(mark.id); wire != wires.end()) {
+      marks_.emplace(wire->second, Open{mark, false, true});
     }
   });
 }

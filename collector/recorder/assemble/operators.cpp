@@ -1,6 +1,10 @@
 #include "collector/recorder/assemble/operators.h"
 
 #include <algorithm>
+#include <string>
+#include <vector>
+
+#include "trace/sql/row_io.h"
 
 namespace dcmt::recorder {
 namespace {
@@ -23,25 +27,22 @@ std::string_view scope_text(wire::OpScope scope) {
 }  // namespace
 
 Status Operators::resume() {
-  return each_row(journal_.writer.database(),
-                  "SELECT o.id, o.thread, o.parent, o.name, o.scope, o.ordinal, o.from_seq, o.from_ns, s.text"
-                  " FROM operator o LEFT JOIN string s ON s.id = o.name WHERE o.to_seq IS NULL ORDER BY o.from_seq",
-                  [this](const Statement& row) {
-                    wire::OpScope scope = wire::OpScope::kFunction;
-                    if (row.text(4) == "backward") scope = wire::OpScope::kBackward;
-                    if (row.text(4) == "user") scope = wire::OpScope::kUser;
-                    Open open;
-                    open.row.id = row.integer(0);
-                    open.row.thread = row.integer(1);
-                    open.row.parent = row.integer(2);
-                    open.row.name = row.integer(3);
-                    open.row.scope = scope_text(scope);
-                    open.row.ordinal = row.integer(5);
-                    open.row.span.from = {row.integer(6), row.integer(7)};
-                    open.role = role_of(scope, row.text(8));
-                    open.stored = true;
-                    threads_[static_cast<std::uint32_t>(open.row.thread)].push_back(open);
-                  });
+  std::vector<OperatorRow> rows;
+  DCMT_RETURN_IF_ERROR(each_row_of<OperatorRow>(journal_.writer.database(), "WHERE to_seq IS NULL ORDER BY from_seq",
+                                                [&](const OperatorRow& row) { rows.push_back(row); }));
+  for (const OperatorRow& row : rows) {
+    wire::OpScope scope = wire::OpScope::kFunction;
+    for (const auto other : {wire::OpScope::kBackward, wire::OpScope::kUser}) {
+      if (row.scope == scope_text(other)) scope = other;
+    }
+    DCMT_ASSIGN_OR_RETURN(const std::string name, journal_.writer.text(row.name));
+    Open open;
+    open.row = row;
+    open.role = role_of(scope, name);
+    open.stored = true;
+    threads_[static_cast<std::uint32_t>(row.thread)].push_back(open);
+  }
+  return {};
 }
 
 Status Operators::begin(const wire::OpRecord& record) {

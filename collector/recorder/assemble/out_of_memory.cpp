@@ -65,7 +65,7 @@ Status OutOfMemory::analyse(const OutOfMemoryRow& row) {
   facts.number = count_;
   facts.figures = {row.requested, row.allocated, row.reserved, row.free};
   facts.total = row.total;
-  DCMT_ASSIGN_OR_RETURN(std::string name, text(operators_.running_name()));
+  DCMT_ASSIGN_OR_RETURN(std::string name, journal_.writer.text(operators_.running_name()));
   facts.operator_name = std::move(name);
   DCMT_ASSIGN_OR_RETURN(std::string place, site(row.where.stack));
   facts.site = std::move(place);
@@ -142,15 +142,15 @@ Status OutOfMemory::complete(Pending& error) {
     holder.bytes += bytes;
     ++holder.storages;
     if (names.empty() || !holder.names.empty()) continue;
-    DCMT_ASSIGN_OR_RETURN(std::string function, text(first.function));
+    DCMT_ASSIGN_OR_RETURN(std::string function, journal_.writer.text(first.function));
     holder.function = function.empty() ? "a frame" : std::move(function);
     for (const EdgeRow& name : names) {
       if (name.function != first.function || name.file != first.file) continue;
-      DCMT_ASSIGN_OR_RETURN(std::string variable, text(name.name));
+      DCMT_ASSIGN_OR_RETURN(std::string variable, journal_.writer.text(name.name));
       holder.names.push_back(variable.empty() ? "(evaluation stack)" : std::move(variable));
       if (!holder.place.empty() || !name.line) continue;
-      DCMT_ASSIGN_OR_RETURN(std::string file, text(name.file));
-      DCMT_ASSIGN_OR_RETURN(std::string assignment, text(name.assignment));
+      DCMT_ASSIGN_OR_RETURN(std::string file, journal_.writer.text(name.file));
+      DCMT_ASSIGN_OR_RETURN(std::string assignment, journal_.writer.text(name.assignment));
       holder.place = std::string(short_path(file)) + ":" + std::to_string(*name.line);
       holder.assignment = std::move(assignment);
       holder.kept_by_generated_code = !name.delete_line && is_compiler_output(file);
@@ -160,14 +160,6 @@ Status OutOfMemory::complete(Pending& error) {
   sort_by_bytes(facts.holders);
   seen_.push_back(std::move(facts));
   return {};
-}
-
-Expected<std::string> OutOfMemory::text(RowId string) {
-  std::string found;
-  DCMT_RETURN_IF_ERROR(each_row(journal_.writer.database(),
-                                "SELECT text FROM string WHERE id = " + std::to_string(string),
-                                [&](const Statement& row) { found = row.text(0); }));
-  return found;
 }
 
 Expected<std::string> OutOfMemory::site(RowId stack) {

@@ -52,7 +52,6 @@ class OutOfMemory {
   Status find_alive(const OutOfMemoryRow& row, Pending& error);
   Status complete(Pending& error);
   Expected<std::string> site(RowId stack);
-  Expected<std::string> text(RowId string);
 
   Journal& journal_;
   const Operators& operators_;

@@ -15,7 +15,7 @@
 #include "collector/recorder/keep/journal.h"
 #include "collector/scan/census.h"
 #include "trace/base/status.h"
-#include "trace/sql/rows.h"
+#include "trace/tables/holders.h"
 
 namespace dcmt::recorder {
 

@@ -3,6 +3,8 @@
 #include <limits>
 #include <string>
 
+#include "trace/sql/row_io.h"
+
 namespace dcmt::recorder {
 namespace {
 
@@ -15,20 +17,8 @@ Status SegmentBook::resume() {
   Database& database = journal_.writer.database();
   DCMT_RETURN_IF_ERROR(each_row(database, "SELECT max(id) FROM segment",
                                 [this](const Statement& row) { next_id_ = row.integer(0) + 1; }));
-  return each_row(database,
-                  "SELECT id, gpu, address, bytes, stream, expandable, from_seq, from_ns FROM segment"
-                  " WHERE to_seq IS NULL",
-                  [this](const Statement& row) {
-                    SegmentRow segment;
-                    segment.id = row.integer(0);
-                    segment.gpu = row.integer(1);
-                    segment.address = row.integer(2);
-                    segment.bytes = row.integer(3);
-                    segment.stream = row.integer(4);
-                    segment.expandable = row.integer(5) != 0;
-                    segment.span.from = {row.integer(6), row.integer(7)};
-                    devices_[segment.gpu].history.resume(segment);
-                  });
+  return each_row_of<SegmentRow>(database, "WHERE to_seq IS NULL",
+                                 [this](const SegmentRow& segment) { devices_[segment.gpu].history.resume(segment); });
 }
 
 Status SegmentBook::segment(const wire::SegmentRecord& record) {

@@ -2,6 +2,8 @@
 
 #include <cstring>
 
+#include "trace/sql/row_io.h"
+
 namespace dcmt::recorder {
 namespace {
 
@@ -21,8 +23,8 @@ bool Threads::note(std::uint32_t number) {
 }
 
 Status Threads::resume() {
-  return each_row(journal_.writer.database(), "SELECT id FROM thread",
-                  [this](const Statement& row) { note(static_cast<std::uint32_t>(row.integer(0))); });
+  return each_row_of<ThreadRow>(journal_.writer.database(), "",
+                                [this](const ThreadRow& row) { note(static_cast<std::uint32_t>(row.id)); });
 }
 
 Status Threads::begins(const wire::ThreadRecord& record) {

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "collector/recorder/decode/record_view.h"
+#include "trace/sql/row_io.h"
 
 namespace dcmt::recorder {
 
@@ -40,14 +41,14 @@ Status Dictionary::resume() {
     }
   }));
   std::unordered_map<RowId, std::string> texts;
-  DCMT_RETURN_IF_ERROR(each_row(journal_.writer.database(), "SELECT id, text FROM string",
-                                [&](const Statement& row) { texts.emplace(row.integer(0), row.text(1)); }));
+  DCMT_RETURN_IF_ERROR(each_row_of<StringRow>(journal_.writer.database(), "",
+                                              [&](const StringRow& row) { texts.emplace(row.id, row.text); }));
   for (auto& [wire, entry] : strings_) {
     if (entry.defined) entry.text = texts[entry.id];
   }
   std::unordered_map<RowId, std::int64_t> lines;
-  DCMT_RETURN_IF_ERROR(each_row(journal_.writer.database(), "SELECT id, line FROM frame",
-                                [&](const Statement& row) { lines.emplace(row.integer(0), row.integer(1)); }));
+  DCMT_RETURN_IF_ERROR(each_row_of<FrameRow>(journal_.writer.database(), "",
+                                             [&](const FrameRow& row) { lines.emplace(row.id, row.line); }));
   for (auto& [wire, frames] : waiting_frames_) {
     for (WaitingFrame& frame : frames) frame.line = lines[frame.id];
   }

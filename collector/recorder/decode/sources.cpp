@@ -6,6 +6,8 @@
 
 #include <charconv>
 
+#include "trace/sql/row_io.h"
+
 namespace dcmt::recorder {
 namespace {
 
@@ -81,15 +83,13 @@ std::optional<ModelLine> innermost_model_line(std::string_view stack_text) {
 
 Status Sources::resume() {
   Database& database = journal_.writer.database();
-  DCMT_RETURN_IF_ERROR(each_row(database, "SELECT path, text FROM source", [this](const Statement& row) {
-    files_.try_emplace(row.integer(0), split(std::string(row.text(1))));
-  }));
-  return each_row(database, "SELECT source_path, line, model_file, model_line, model_text FROM source_line",
-                  [this](const Statement& row) {
-                    std::optional<ModelRow> model;
-                    if (!row.is_null(2)) model = ModelRow{row.integer(2), row.integer(3), row.integer(4)};
-                    model_lines_[row.integer(0)][row.integer(1)] = model;
-                  });
+  DCMT_RETURN_IF_ERROR(each_row_of<SourceRow>(
+      database, "", [this](const SourceRow& row) { files_.try_emplace(row.path, split(std::string(row.text))); }));
+  return each_row_of<SourceLineRow>(database, "", [this](const SourceLineRow& row) {
+    std::optional<ModelRow> model;
+    if (row.model_file != 0) model = ModelRow{row.model_file, row.model_line.value_or(0), row.model_text};
+    model_lines_[row.source_path][row.line] = model;
+  });
 }
 
 Sources::File Sources::split(std::string text) {
@@ -107,7 +107,7 @@ Status Sources::see(RowId path, std::string_view path_text) {
   if (path == 0 || path_text.empty() || files_.contains(path)) return {};
   std::optional<std::string> text;
   if (path_text.front() != '<') text = read_source(std::string(path_text));  // "<string>", "<frozen …>"
-  if (text) DCMT_RETURN_IF_ERROR(journal_.writer.write_source(path, *text));
+  if (text) DCMT_RETURN_IF_ERROR(journal_.writer.write(SourceRow{0, path, *text}));
   files_.emplace(path, split(text ? std::move(*text) : std::string()));
   return {};
 }

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "collector/recorder/keep/device.h"
-#include "trace/sql/rows.h"
+#include "trace/tables/sums.h"
 
 namespace dcmt::recorder {
 

@@ -1,16 +1,13 @@
 #include "collector/recorder/keep/key_sums.h"
 
+#include "trace/sql/row_io.h"
+
 namespace dcmt::recorder {
 
 Status KeySums::resume(TraceWriter& writer) {
-  return each_row(writer.database(),
-                  "SELECT graph, key, gathers, releases, final, residual, residual_bytes, reads, empty_reads,"
-                  " kernel_reads FROM key_sum",
-                  [this](const Statement& row) {
-                    sums_[{row.integer(0), row.integer(1)}] = {
-                        row.integer(0), row.integer(1), row.integer(2), row.integer(3), row.integer(4),
-                        row.integer(5), row.integer(6), row.integer(7), row.integer(8), row.integer(9)};
-                  });
+  return each_row_of<KeySumRow>(writer.database(), "", [this](const KeySumRow& row) {
+    sums_[{row.graph, row.key}] = row;
+  });
 }
 
 KeySumRow& KeySums::of(std::int64_t graph, std::int64_t key) {

@@ -10,7 +10,7 @@
 
 #include "trace/base/status.h"
 #include "trace/sql/database.h"
-#include "trace/sql/rows.h"
+#include "trace/tables/point.h"
 
 namespace dcmt::recorder {
 

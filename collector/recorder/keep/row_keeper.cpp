@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "collector/recorder/keep/saturating_sum.h"
+#include "trace/sql/row_io.h"
 
 namespace dcmt::recorder {
 namespace {
@@ -84,49 +85,24 @@ Status RowKeeper::resume() {
   Database& database = writer_.database();
   policy_.keep_everything();
   IntervalSums last;
-  DCMT_RETURN_IF_ERROR(each_row(
-      database,
-      "SELECT id, records, operators, storages, tensors, releases, residual, residual_bytes, from_seq, from_ns,"
-      " to_seq FROM interval ORDER BY from_seq DESC LIMIT 1",
-      [&](const Statement& row) {
-        IntervalRow& interval = last.row;
-        interval.id = row.integer(0);
-        interval.records = row.integer(1);
-        interval.operators = row.integer(2);
-        interval.storages = row.integer(3);
-        interval.tensors = row.integer(4);
-        interval.releases = row.integer(5);
-        interval.residual = row.integer(6);
-        interval.residual_bytes = row.integer(7);
-        interval.span.from = {row.integer(8), row.integer(9)};
-        kept_until_ = row.integer(10);
+  DCMT_RETURN_IF_ERROR(
+      each_row_of<IntervalRow>(database, "ORDER BY from_seq DESC LIMIT 1", [&](const IntervalRow& interval) {
+        last.row = interval;
+        // It goes on.
+        last.row.step = {};
+        last.row.steps = 0;
+        last.row.kept = Kept::kNo;
+        last.row.span.to = {};
+        kept_until_ = interval.span.to.seq;
       }));
   if (last.row.id == 0) return {};  // no record was committed
-  DCMT_RETURN_IF_ERROR(each_row(
-      database,
-      "SELECT device, begin_bytes, peak_bytes, peak_seq, peak_ns, end_bytes, allocs, alloc_bytes, frees, free_bytes,"
-      " active_peak_bytes, active_end_bytes, reserved_peak_bytes, reserved_end_bytes"
-      " FROM interval_curve WHERE interval = " +
-          std::to_string(last.row.id),
-      [&](const Statement& row) {
-        const std::optional<Device> device = Device::named(row.text(0));
-        if (!device) return;
-        IntervalCurveRow& curve = last.curves.emplace_back();
-        curve.interval = last.row.id;
-        curve.device = device->name();
-        curve.begin_bytes = row.integer(1);
-        curve.peak_bytes = row.integer(2);
-        curve.peak_at = {row.integer(3), row.integer(4)};
-        curve.end_bytes = row.integer(5);
-        curve.allocs = row.integer(6);
-        curve.alloc_bytes = row.integer(7);
-        curve.frees = row.integer(8);
-        curve.free_bytes = row.integer(9);
-        curve.active_peak = row.optional_integer(10);
-        curve.active_end = row.optional_integer(11);
-        curve.reserved_peak = row.optional_integer(12);
-        curve.reserved_end = row.optional_integer(13);
-      }));
+  DCMT_RETURN_IF_ERROR(each_row_of<IntervalCurveRow>(database, "WHERE interval = " + std::to_string(last.row.id),
+                                                     [&](const IntervalCurveRow& curve) {
+                                                       const std::optional<Device> device = Device::named(curve.device);
+                                                       if (!device) return;
+                                                       last.curves.push_back(curve);
+                                                       last.curves.back().device = device->name();
+                                                     }));
   DCMT_RETURN_IF_ERROR(
       each_row(database, "SELECT max(id), max(step), coalesce(sum(steps), 0) FROM interval", [&](const Statement& row) {
         next_id_ = row.integer(0) + 1;
@@ -229,12 +205,8 @@ Expected<Point> RowKeeper::end_of_storage(RowId id) {
   search(ready_);
   for (const Interval& interval : held_) search(interval.rows);
   if (end.set()) return end;
-  const Status read = each_row(
-      writer_.database(), "SELECT to_seq, to_ns FROM storage WHERE to_seq IS NOT NULL AND id = " + std::to_string(id),
-      [&](const Statement& row) {
-        end = {row.integer(0), row.integer(1)};
-      });
-  if (!read.ok()) return read.error();
+  DCMT_RETURN_IF_ERROR(each_row_of<StorageRow>(writer_.database(), "WHERE id = " + std::to_string(id),
+                                               [&](const StorageRow& row) { end = row.span.to; }));
   return end;
 }
 
