@@ -26,9 +26,13 @@ endif()
 set(DCMT_PRECOMPILED <algorithm> <array> <atomic> <cassert> <charconv> <compare> <cstddef> <cstdint> <cstdlib> <cstring>
   <deque> <filesystem> <functional> <iterator> <limits> <map> <memory> <new> <optional> <ranges> <set> <span> <string>
   <string_view> <tuple> <type_traits> <unordered_map> <unordered_set> <utility> <variant> <vector>)
+# GCC 12 does not remember of a precompiled header that it is the system's, and then reports what it takes for errors in the
+# C++ library's own strings.
+set(DCMT_PRECOMPILED_WARNINGS -Wno-array-bounds -Wno-restrict -Wno-stringop-overread -Wno-stringop-overflow)
 function(dcmt_use_precompiled)
   foreach(target IN LISTS ARGN)
     target_precompile_headers(${target} REUSE_FROM dcmt_trace)
+    target_compile_options(${target} PRIVATE ${DCMT_PRECOMPILED_WARNINGS})
   endforeach()
 endfunction()
 

@@ -6,7 +6,7 @@ include(GoogleTest)
 function(dcmt_unit_tests target)
   target_link_libraries(${target} PRIVATE ${ARGN} GTest::gtest_main)
   # What is tested is compiled as users get it. Of the tests, most of the time is their compiler's.
-  target_compile_options(${target} PRIVATE $<$<CONFIG:RelWithDebInfo>:-Og>)
+  target_compile_options(${target} PRIVATE $<$<CONFIG:RelWithDebInfo>:-Og> ${DCMT_PRECOMPILED_WARNINGS})
   get_property(first GLOBAL PROPERTY DCMT_FIRST_UNIT_TESTS)
   if(first)
     target_precompile_headers(${target} REUSE_FROM ${first})
