@@ -1,4 +1,4 @@
-"""A program without steps: graphs that it keeps, and that no backward needs, are a finding, counted by calls."""
+"""A program without steps: what its calls leave is a finding, counted by calls."""
 
 from __future__ import annotations
 
@@ -42,10 +42,11 @@ def test_graphs_that_nobody_needs(tmp_path):
     (finding,) = findings(tmp_path / "out", "with graphs")
     growth = finding["growth"]
     assert growth["by_calls"] and growth["holder"] == "main.results"
-    # The first call counts as setup of the program, and the last one has not ended.
-    assert growth["steps"] == CALLS - 1 and growth["per_step_bytes"] == PER_CALL
+    assert growth["steps"] == CALLS and growth["per_step_bytes"] == PER_CALL
 
 
 @pytest.mark.parametrize("kind", ["without graphs", "with a backward"])
-def test_results_that_are_gathered(tmp_path, kind):
-    assert findings(tmp_path / "out", kind) == []
+def test_results_that_are_collected(tmp_path, kind):
+    (finding,) = findings(tmp_path / "out", kind)
+    assert finding["growth"]["holder"] == "main.results" and finding["growth"]["by_calls"]
+    assert [each["text"] for each in finding["growth"]["stored_by"]] == ["results.append(serve())"]
