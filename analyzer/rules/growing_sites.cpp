@@ -209,6 +209,26 @@ std::shared_ptr<const Rounds> rounds_of(const Born& kept, const std::array<std::
   return std::make_shared<const Rounds>(Rounds::calls(begins));
 }
 
+/// At the last birth, the program may still have what the last round drops: of its storages, those that end first are left
+/// out if there are more than in any round before.
+void leave_out_unfinished(std::vector<Living>& living) {
+  std::map<std::size_t, std::size_t> counts;
+  for (const Living& each : living) ++counts[each.round];
+  if (counts.size() < 2) return;
+  const std::size_t last = counts.rbegin()->first;
+  std::size_t most = 0;
+  for (const auto& [round, count] : counts) most = round != last ? std::max(most, count) : most;
+  for (; counts[last] > most; --counts[last]) {
+    const auto ends = [last](const Living& each) {
+      const bool may_go = each.round == last && each.storage->span.ended();
+      return may_go ? each.storage->span.to_seq : Sequence(std::numeric_limits<std::int64_t>::max());
+    };
+    const auto first = std::ranges::min_element(living, {}, ends);
+    if (first->round != last || !first->storage->span.ended()) return;
+    living.erase(first);
+  }
+}
+
 void number(std::vector<Living>& living) {
   for (auto from = living.begin(); from != living.end();) {
     const auto to = std::find_if(from, living.end(), [&](const Living& each) { return each.round != from->round; });
@@ -258,6 +278,7 @@ std::map<StackId, OutlivingSite> growing_sites(const TraceData& data) {
       const Sequence begin = round > 0 ? site.rounds->end(round - 1) : Sequence();
       site.living.push_back({each, bytes_at(data, *each, end), round, begin, site.rounds->end(round), {}});
     }
+    leave_out_unfinished(site.living);
     number(site.living);
   }
   return sites;

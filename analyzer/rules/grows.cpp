@@ -30,8 +30,9 @@ struct Group {
   HeldStorages held;
   struct OfSite {
     std::shared_ptr<const Rounds> rounds;
-    Sequence first;  ///< birth of its first storage here
+    Sequence first;     ///< birth of its first storage here
     Bytes bytes;
+    bool open = false;  ///< the open round has added to it
   };
   std::map<StackId, OfSite> sites;
   std::set<Sequence> adding;  ///< ends of the rounds that added storages
@@ -42,6 +43,7 @@ struct Group {
     const Storage* first = site.replaced.empty() ? living.storage : site.replaced.front();
     const auto [of_site, is_new] = sites.try_emplace(living.storage->birth.stack, site.rounds, first->span.from_seq);
     of_site->second.bytes.value += living.bytes.value;
+    of_site->second.open |= !living.round_end.valid();
     frees = frees && needed_until;
     held.add(*living.storage, {.storage = living.storage->id,
                                .bytes = living.bytes,
@@ -140,9 +142,9 @@ bool keeps_graphs(const TraceData& data, const Growth& growth) {
 void count_rounds(const Group& group, Growth& growth) {
   const auto of = [](const auto& each) { return each.second.bytes; };
   const Group::OfSite& most = std::ranges::max_element(group.sites, {}, of)->second;
-  const std::int64_t open = most.rounds->kind() == RoundKind::kCall ? 1 : 0;  // the last call ends with the program
   growth.kind = most.rounds->kind();
-  growth.rounds = most.rounds->steps() + open - most.rounds->steps_before(most.rounds->at(most.first));
+  growth.rounds =
+      most.rounds->steps() + (most.open ? 1 : 0) - most.rounds->steps_before(most.rounds->at(most.first));
 }
 
 /// What the storing statement itself makes, as in `losses.append(v.clone())`, the program needs no longer.

@@ -2,7 +2,7 @@
 // stream's pool keeps.
 #pragma once
 
-#include "render/wording/finding_words.h"
+#include "render/wording/finding_title.h"
 
 namespace dcmt::wording {
 

@@ -227,11 +227,6 @@ std::string holder_confidence(const ReportedFinding& finding) {
 
 }  // namespace
 
-std::string finding_title(const ReportedFinding& finding) {
-  if (finding.growth) return finding.growth->steps > 0 ? "GROWS" : "KEPT";
-  return finding.outside ? "GROWS" : upper(finding.title);
-}
-
 FindingWords finding_words(const std::string& path, const ReportedFinding& finding, const Form& form) {
   if (finding.memory_ran_out) return out_of_memory_words(finding, form);
   if (finding.waits) return waits_words(finding, form);

@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "analyzer/model/report.h"
-#include "render/wording/finding_words.h"
+#include "render/wording/finding_title.h"
 
 namespace dcmt::wording {
 
