@@ -21,7 +21,7 @@
 
 #include "analyzer/load/load_jobs.h"
 #include "analyzer/load/maybe.h"
-#include "analyzer/load/trace_data.h"
+#include "analyzer/load/trace_rows.h"
 #include "trace/base/printable.h"
 #include "trace/base/status.h"
 #include "trace/sql/database.h"

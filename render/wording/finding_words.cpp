@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
 #include <vector>
 
 #include "render/wording/device_words.h"
@@ -19,12 +18,6 @@ using analyzer::LaunchCounts;
 using analyzer::OperatorCount;
 using model::ReportedFinding;
 using model::ReportedItem;
-
-std::string upper(std::string text) {
-  std::transform(text.begin(), text.end(), text.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
-  return text;
-}
 
 /// The names of the parameters if all have one, else their numbers.
 std::string keys_of_graph(const model::ParametersOfGraph& parameters) {

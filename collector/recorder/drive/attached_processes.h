@@ -40,7 +40,7 @@ class AttachedProcesses {
  private:
   struct One {
     Attachment attachment;
-    Recorded* recorded = nullptr;    ///< from its begin until its trace is finished
+    RecordedProcess* recorded = nullptr;    ///< from its begin until its trace is finished
     std::int64_t steps_before = 0;   ///< steps that were over when the condition was met
     bool past_was_reported = false;  ///< the process was informed that what it had before was read
   };

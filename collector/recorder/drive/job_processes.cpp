@@ -22,14 +22,14 @@ namespace fs = std::filesystem;
 constexpr auto kSearchEvery = std::chrono::milliseconds(50);
 
 /// From the command's own end if that is known, else from the agent's state.
-std::string exit_of(const Recorded& process, const Command& command) {
+std::string exit_of(const RecordedProcess& process, const Command& command) {
   if (process.pid != command.pid() || !command.wait_status()) return process.recorder->unseen_exit();
   const int status = *command.wait_status();
   return WIFSIGNALED(status) ? fmt::format("signal {}", WTERMSIG(status)) : fmt::format("exit {}", WEXITSTATUS(status));
 }
 
 /// A process whose start could not be read from /proc cannot be found: it is recorded until the command has ended.
-bool has_ended(const Recorded& process, const Command& command) {
+bool has_ended(const RecordedProcess& process, const Command& command) {
   const std::uint64_t start = process.recorder->spool().facts().process_start;
   if (process.pid == command.pid() || start == 0) return command.wait_status().has_value();
   return process.pid == 0 || process_start(process.pid) != start;
@@ -56,7 +56,7 @@ Expected<std::size_t> JobProcesses::drain(const Command& command) {
     if (!is_over) unseen_.inspect(command.pid(), seen_pids_);
   }
   if (is_over) {
-    for (Recorded* each : session_.live()) each->recorder->begin_no_reading();
+    for (RecordedProcess* each : session_.live()) each->recorder->begin_no_reading();
   }
   DCMT_ASSIGN_OR_RETURN(const std::size_t drained, session_.drain());
   if (search) finish_ended(command);
@@ -64,7 +64,7 @@ Expected<std::size_t> JobProcesses::drain(const Command& command) {
 }
 
 void JobProcesses::abandon_rest() {
-  for (Recorded* each : session_.live()) {
+  for (RecordedProcess* each : session_.live()) {
     session_.note(fmt::format("process {} still runs; its trace ends here", each->recorder->spool().facts().pid));
     finish(*each, "still running");
   }
@@ -123,19 +123,19 @@ void JobProcesses::open(const std::string& path, const spool::ProcessFacts& fact
 
 /// A process that has executed another program has a new spool; the old one gets no further records.
 void JobProcesses::finish_earlier_image(const spool::ProcessFacts& facts) {
-  for (Recorded* each : session_.live()) {
+  for (RecordedProcess* each : session_.live()) {
     const spool::ProcessFacts& other = each->recorder->spool().facts();
     if (other.pid == facts.pid && other.process_start == facts.process_start) finish(*each, "exec");
   }
 }
 
 void JobProcesses::finish_ended(const Command& command) {
-  for (Recorded* each : session_.live()) {
+  for (RecordedProcess* each : session_.live()) {
     if (has_ended(*each, command)) finish(*each, exit_of(*each, command));
   }
 }
 
-void JobProcesses::finish(Recorded& process, const std::string& exit) {
+void JobProcesses::finish(RecordedProcess& process, const std::string& exit) {
   const std::string spool = process.source;
   if (!session_.finish(process, exit).ok()) return;
   std::error_code error;

@@ -38,7 +38,7 @@ class JobProcesses {
   void open(const std::string& path, const spool::ProcessFacts& facts, const Command& command);
   void finish_earlier_image(const spool::ProcessFacts& facts);
   void finish_ended(const Command& command);
-  void finish(Recorded& process, const std::string& exit);
+  void finish(RecordedProcess& process, const std::string& exit);
   [[nodiscard]] std::vector<std::string> words_of(pid_t pid) const;
 
   const std::string spool_folder_;

@@ -52,7 +52,7 @@ Session::Session(const RecordingOptions& options, TraceFolders folders, std::str
 
 /// Saves the name before the trace exists: if this process is killed in between, a report makes the trace. Other
 /// recorders may use names in the same folder.
-Expected<Recorded*> Session::begin(NewProcess process) {
+Expected<RecordedProcess*> Session::begin(NewProcess process) {
   const FolderLock lock(folders_.output);
   const std::string name = unused_trace_name(process.rank, process.number, [&](const std::string& each) {
     return std::ranges::any_of(run_.traces, [&](const auto& trace) { return trace.second == each; }) ||
@@ -76,19 +76,19 @@ Expected<Recorded*> Session::begin(NewProcess process) {
     if (options_.owners && !options_.layouts.empty()) (*recorder)->read_memory_of(process.pid, options_.layouts);
   }
   if (process.has_past) (*recorder)->begin_with_past();
-  Recorded recorded{process.source, process.pid, std::move(*recorder)};
+  RecordedProcess recorded{process.source, process.pid, std::move(*recorder)};
   return &live_.emplace(process.source, std::move(recorded)).first->second;
 }
 
-std::vector<Recorded*> Session::live() {
-  std::vector<Recorded*> processes;
+std::vector<RecordedProcess*> Session::live() {
+  std::vector<RecordedProcess*> processes;
   for (auto& [source, process] : live_) processes.push_back(&process);
   return processes;
 }
 
 Expected<std::size_t> Session::drain() {
   std::size_t drained = 0;
-  for (Recorded* each : live()) {
+  for (RecordedProcess* each : live()) {
     const Expected<std::size_t> result = each->recorder->poll();
     if (!result.ok()) {
       DCMT_RETURN_IF_ERROR(give_up(*each, result.error()));
@@ -101,7 +101,7 @@ Expected<std::size_t> Session::drain() {
   return drained;
 }
 
-Status Session::finish(Recorded& process, const std::string& exit) {
+Status Session::finish(RecordedProcess& process, const std::string& exit) {
   ProcessRecorder& recorder = *process.recorder;
   const bool refused = recorder.spool().state() == spool::AgentState::kRefused;
   if (refused) note(recorder.spool().message());
@@ -205,7 +205,7 @@ void Session::report_out_of_memory(ProcessRecorder& process) {
   }
 }
 
-Status Session::give_up(const Recorded& process, const Error& error) {
+Status Session::give_up(const RecordedProcess& process, const Error& error) {
   if (rules_.ends_with_error) return error;
   std::string why = error.message;
   if (why.ends_with('.')) why.pop_back();

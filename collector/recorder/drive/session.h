@@ -46,7 +46,7 @@ struct NewProcess {
 };
 
 /// A process that is recorded.
-struct Recorded {
+struct RecordedProcess {
   std::string source;  ///< as in NewProcess
   pid_t pid = 0;       ///< as in NewProcess
   std::unique_ptr<ProcessRecorder> recorder;
@@ -61,12 +61,12 @@ class Session {
 
   /// Begins the trace of a process, and adds its name to run.json. The result is valid until its trace is finished, or
   /// until drain() gives it up.
-  Expected<Recorded*> begin(NewProcess process);
+  Expected<RecordedProcess*> begin(NewProcess process);
   /// Drains all spools. Returns the number of records.
   Expected<std::size_t> drain();
   /// Finishes the trace of a process. An error is noted if the rules say so.
   /// @param exit  as in meta::kExit
-  Status finish(Recorded& process, const std::string& exit);
+  Status finish(RecordedProcess& process, const std::string& exit);
   /// Waits until all finished traces are where they belong.
   void wait_for_moves() { note_moved(mover_.wait()); }
   /// Sets the run's state for its end. If all is well, removes the local folder.
@@ -76,7 +76,7 @@ class Session {
 
   void note(std::string text) { notes_.push_back(std::move(text)); }
 
-  [[nodiscard]] std::vector<Recorded*> live();
+  [[nodiscard]] std::vector<RecordedProcess*> live();
   [[nodiscard]] bool idle() const { return live_.empty(); }
   /// Part of what was published is in no trace yet.
   [[nodiscard]] bool unfinished() const { return unfinished_; }
@@ -92,7 +92,7 @@ class Session {
  private:
   void note_moved(std::vector<MovedTrace> moved);
   void report_out_of_memory(ProcessRecorder& process);
-  Status give_up(const Recorded& process, const Error& error);
+  Status give_up(const RecordedProcess& process, const Error& error);
 
   const RecordingOptions& options_;
   const TraceFolders folders_;
@@ -100,7 +100,7 @@ class Session {
   RunState& run_;
   const SessionRules rules_;
   TraceMover mover_;
-  std::map<std::string, Recorded> live_;  ///< by source
+  std::map<std::string, RecordedProcess> live_;  ///< by source
   std::vector<std::string> finished_;
   std::vector<std::string> notes_;
   bool unfinished_ = false;

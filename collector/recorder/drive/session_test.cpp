@@ -40,7 +40,7 @@ class SessionTest : public ::testing::Test {
     ASSERT_TRUE(create_run(folders_.output, run_).ok());
     session_ = std::make_unique<Session>(options_, folders_, "", run_, rules);
   }
-  Expected<Recorded*> begin(std::uint32_t number, bool has_block) {
+  Expected<RecordedProcess*> begin(std::uint32_t number, bool has_block) {
     TestStream stream;
     stream.clock(1000);
     if (has_block) stream.alloc(0x1000, 1 << 20);
