@@ -11,28 +11,38 @@ namespace dcmt::analyzer {
 Status TraceData::load_device_peaks(Database& database) {
   DCMT_ASSIGN_OR_RETURN(const bool known, has<&IntervalCurveRow::reserved_peak>(database));
   if (!known) return {};
+  struct Peaks {
+    StringId device;
+    std::optional<Bytes> active, reserved;
+  };
+  DCMT_RETURN_IF_ERROR(read_rows<Peaks>(
+      database, "WHERE reserved_peak_bytes IS NOT NULL",
+      [this](const Peaks& row) {
+        auto peaks = std::ranges::find(device_peaks, row.device, &DevicePeaks::device);
+        if (peaks == device_peaks.end()) peaks = device_peaks.insert(peaks, DevicePeaks{row.device, {}, {}});
+        peaks->active = std::max(peaks->active, row.active);
+        peaks->reserved = std::max(peaks->reserved, row.reserved);
+      },
+      column<&IntervalCurveRow::device>(
+          [this](Peaks& row, std::string_view text) { row.device = intern(printable(text)); }),
+      column<&IntervalCurveRow::active_peak, &Peaks::active>(),
+      column<&IntervalCurveRow::reserved_peak, &Peaks::reserved>()));
+  std::ranges::sort(device_peaks, {}, [this](const DevicePeaks& peaks) { return text(peaks.device); });
   struct Row {
     IntervalReserved interval;
-    std::optional<Bytes> active, end;
+    std::optional<Bytes> end;
   };
-  DCMT_RETURN_IF_ERROR(read_rows<Row>(
+  return read_rows<Row>(
       database, "JOIN interval ON id = interval WHERE reserved_peak_bytes IS NOT NULL ORDER BY from_seq",
       [this](Row& row) {
         row.interval.end = row.end.value_or(row.interval.peak);
         reserved.push_back(row.interval);
-        auto peaks = std::ranges::find(device_peaks, row.interval.device, &DevicePeaks::device);
-        if (peaks == device_peaks.end()) peaks = device_peaks.insert(peaks, DevicePeaks{row.interval.device, {}, {}});
-        peaks->active = std::max(peaks->active, row.active);
-        peaks->reserved = std::max(peaks->reserved, std::optional(row.interval.peak));
       },
       column<&IntervalCurveRow::device>(
           [this](Row& row, std::string_view text) { row.interval.device = intern(printable(text)); }),
       column<&IntervalRow::span>([](Row& row, const Span& span) { row.interval.span = span; }),
-      column<&IntervalCurveRow::active_peak, &Row::active>(),
       column<&IntervalCurveRow::reserved_peak>([](Row& row, Bytes peak) { row.interval.peak = peak; }),
-      column<&IntervalCurveRow::reserved_end, &Row::end>()));
-  std::ranges::sort(device_peaks, {}, [this](const DevicePeaks& peaks) { return text(peaks.device); });
-  return {};
+      column<&IntervalCurveRow::reserved_end, &Row::end>());
 }
 
 Status TraceData::load_stream_waits(Database& database) {
