@@ -243,7 +243,10 @@ void number(std::vector<Living>& living) {
 
 Sequence last_birth(const TraceData& data) {
   Sequence last;
-  for (const Storage& storage : data.storages) last = std::max(last, storage.span.from_seq);
+  for (const Storage& storage : data.storages) {
+    // A storage whose birth was not recorded can have its end as its first sight.
+    if (storage.span.to_seq != storage.span.from_seq) last = std::max(last, storage.span.from_seq);
+  }
   return last;
 }
 
