@@ -32,7 +32,6 @@ struct Group {
     std::shared_ptr<const Rounds> rounds;
     Sequence first;     ///< birth of its first storage here
     Bytes bytes;
-    bool open = false;  ///< the open round has added to it
   };
   std::map<StackId, OfSite> sites;
   std::set<Sequence> adding;  ///< ends of the rounds that added storages
@@ -43,7 +42,6 @@ struct Group {
     const Storage* first = site.replaced.empty() ? living.storage : site.replaced.front();
     const auto [of_site, is_new] = sites.try_emplace(living.storage->birth.stack, site.rounds, first->span.from_seq);
     of_site->second.bytes.value += living.bytes.value;
-    of_site->second.open |= !living.round_end.valid();
     frees = frees && needed_until;
     held.add(*living.storage, {.storage = living.storage->id,
                                .bytes = living.bytes,
@@ -54,7 +52,7 @@ struct Group {
     adding.insert(living.round_end);
     for (const Storage* each : site.replaced) {
       adding.insert(each->span.from_seq);
-      growth.replaced.push_back(
+      growth.beside.push_back(
           {.storage = each->id, .bytes = each->bytes, .needed_until = each->span.from_seq, .frees = frees});
     }
   }
@@ -102,6 +100,19 @@ std::map<std::string, Group> groups_of(const TraceData& data) {
     const UsualHolders usual(data, site);
     for (const Living& living : site.living) {
       const HeldBy common = usual.of(living.position);
+      // What a step or backward pass makes that does not end may still be dropped.
+      if (!living.round_end.valid() && site.rounds->kind() != RoundKind::kCall && site.replaced.empty()) {
+        const std::optional<Sequence> needed_until = own_use.until(living);
+        if (!needed_until) continue;
+        for (const ContainerId id : common.containers) {
+          groups[std::string(data.text(data.owners.container(id)->path))].growth.beside.push_back(
+              {.storage = living.storage->id,
+               .bytes = living.bytes,
+               .needed_until = *needed_until,
+               .frees = !common.otherwise});
+        }
+        continue;
+      }
       HeldBy by = latest.had_it(living) ? HeldBy() : held_by(data, living.storage->id);
       const bool seen = !by.nobody();
       if (!seen && holds_many(data, common) && !is_in_another_cycle(data, common, living.storage->id)) by = common;
@@ -143,8 +154,8 @@ void count_rounds(const Group& group, Growth& growth) {
   const auto of = [](const auto& each) { return each.second.bytes; };
   const Group::OfSite& most = std::ranges::max_element(group.sites, {}, of)->second;
   growth.kind = most.rounds->kind();
-  growth.rounds =
-      most.rounds->steps() + (most.open ? 1 : 0) - most.rounds->steps_before(most.rounds->at(most.first));
+  const std::int64_t open = most.rounds->kind() == RoundKind::kCall ? 1 : 0;  // the last call ends with the program
+  growth.rounds = most.rounds->steps() + open - most.rounds->steps_before(most.rounds->at(most.first));
 }
 
 /// What the storing statement itself makes, as in `losses.append(v.clone())`, the program needs no longer.

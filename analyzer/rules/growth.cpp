@@ -50,7 +50,7 @@ void HeldStorages::move_to(Growth& growth) {
 
 std::vector<Gap> gaps_of_growth(const TraceData& data, const Growth& growth) {
   std::vector<Gap> gaps;
-  for (const auto* storages : {&growth.storages, &growth.replaced}) {
+  for (const auto* storages : {&growth.storages, &growth.beside}) {
     for (const GrowingStorage& each : *storages) {
       if (!each.frees) continue;
       for (const Block* block : data.blocks_by_storage.of(each.storage)) {

@@ -40,8 +40,9 @@ struct Growth {
   Bytes alone;              ///< bytes of the storages that are freed if the holder alone drops them
   std::int64_t seen = 0;    ///< number of storages that a scan found there
   std::vector<GrowingStorage> storages;  ///< in the order of creation
-  /// Storages that larger ones of the holder have replaced. They are not in the sums, but a peak contains them.
-  std::vector<GrowingStorage> replaced;
+  /// Storages that larger ones of the holder have replaced, and those of a round that has not ended. They are not in the
+  /// sums, but a peak contains them.
+  std::vector<GrowingStorage> beside;
   std::vector<GrowingSite> sites;  ///< most bytes first
   Storing stored_by;               ///< statements that may have put them there
 };

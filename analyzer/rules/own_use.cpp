@@ -11,6 +11,7 @@
 
 #include "analyzer/rules/usual_holders.h"
 #include "analyzer/storages/holder_names.h"
+#include "analyzer/storages/stacks.h"
 
 namespace dcmt::analyzer {
 namespace {
@@ -95,6 +96,15 @@ Sequence end_of_tensors(const TraceData& data, StorageId storage) {
   return end;
 }
 
+/// True if a line begins with a `del` statement. Without one, a variable has its value until the next.
+bool has_del(std::string_view code) {
+  for (std::size_t at = code.find("del "); at != std::string_view::npos; at = code.find("del ", at + 1)) {
+    const std::size_t before = code.find_last_not_of(" \t", at == 0 ? 0 : at - 1);
+    if (at == 0 || before == std::string_view::npos || code[before] == '\n' || code[before] == ';') return true;
+  }
+  return false;
+}
+
 bool only_some_rounds_make(const Series& series) {
   return 2 * (series.back()->round - series.front()->round) >= 3 * (series.size() - 1);
 }
@@ -130,6 +140,14 @@ OwnUse::OwnUse(const TraceData& data, const std::map<StackId, OutlivingSite>& si
   }
   for (const auto& [variable, uses] : of_variables) add(uses);
   add_turns(sites);
+  std::set<StringId> files;
+  for (const SourceFile& source : data.sources) {
+    if (has_del(source.text)) files.insert(source.path);
+  }
+  for (const auto& [stack, site] : sites) {
+    const Frame* frame = data.frames.find(site_of(data, stack));
+    if (frame != nullptr && files.contains(frame->file)) deletes_.insert(stack);
+  }
 }
 
 void OwnUse::add_turns(const std::map<StackId, OutlivingSite>& sites) {
@@ -203,7 +221,8 @@ std::optional<Sequence> OwnUse::until(const Living& living) const {
   const auto sooner = [&](Sequence at) { until = std::min(at, until.value_or(at)); };
   if (living.round_end.valid()) sooner(living.round_end);
   const Dropped& dropped = dropped_.at(living.storage->id);
-  if (dropped.before_next_of_kind.valid()) sooner(dropped.before_next_of_kind);
+  const bool deletes = deletes_.contains(living.storage->birth.stack);
+  if (deletes && dropped.before_next_of_kind.valid()) sooner(dropped.before_next_of_kind);
   // If its first tensor has ended, a view keeps it. Other views may have been of use for longer.
   if (const Sequence ended = end_of_tensors(data_, living.storage->id); ended.valid() && dropped.before_next.valid())
     sooner(std::max(ended, dropped.before_next));

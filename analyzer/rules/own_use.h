@@ -3,15 +3,17 @@
 
 #include <map>
 #include <optional>
+#include <set>
 
 #include "analyzer/rules/not_kept.h"
 #include "analyzer/rules/growing_sites.h"
 
 namespace dcmt::analyzer {
 
-/// In general, while the storages last that the program had when it made the storage, and that it drops before it makes
-/// the next one of the kind. Shorter if the storage's first tensor ends before, so that only a view keeps it. Longer if a
-/// reading after the storage's round found another holder besides the keeper. The value of a variable, `v = loss(…)`, is needed until the next value has been made. An
+/// In general, until the end of the round that made the storage. Where the program's file has `del` statements, until it
+/// has dropped what it had beside the storage, of what it drops before it makes the next one of the kind. Shorter if the
+/// storage's first tensor ends before, so that only a view keeps it. Longer if a reading after the storage's round found
+/// another holder besides the keeper. The value of a variable, `v = loss(…)`, is needed until the next value has been made. An
 /// object that a variable leads to, such as the model of a `fit` of several steps, is needed until the next ones begin
 /// to be made. The latter is also assumed if only some rounds make such storages and no reading says more.
 class OwnUse {
@@ -37,6 +39,7 @@ class OwnUse {
     Sequence before_next_of_kind;  ///< of its place and position in the round
   };
   std::map<StorageId, Dropped> dropped_;
+  std::set<StackId> deletes_;  ///< places in files with `del` statements
 };
 
 }  // namespace dcmt::analyzer

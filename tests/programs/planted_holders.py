@@ -221,7 +221,7 @@ class Cyclic:
 def make_cycle():
     lost = Cyclic()
     lost.me = lost
-    lost.kept = kept("cycle", "cycle Cyclic.me → Cyclic (Python's collector can free it)")
+    lost.kept = kept("cycle", "cycle Cyclic.me → Cyclic (Python's collector is off)")
 
 
 gc.disable()  # or it may free what the next line makes, before anybody has seen it
