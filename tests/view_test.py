@@ -15,6 +15,8 @@ import recorded
 
 VIEW = recorded.BUILD / "bin" / "dc-memtrace-view"
 SNAPSHOTS = recorded.ROOT / "tests" / "testdata"
+#: The position of the frame that is the root, within a path: "forward (model.py:7): x".
+PLACE = re.compile(r" \([^()]*:\d+\)(?=:)")
 
 pytestmark = pytest.mark.skipif(not VIEW.exists(), reason="built without Qt: there is no viewer")
 
@@ -157,7 +159,7 @@ def compare_panels(trace: pathlib.Path, at: str) -> dict:
         holders = of_json("show", "holders", trace, "finding:1")
         assert [(row[0], number(row[2]), number(row[3]), int(row[4])) for row in panels["containers"]] == [
             (each["path"], each["bytes"], each["alone_bytes"], each["storages"]) for each in holders["containers"]]
-        assert [(row[0].split("   ")[0], number(row[1]), int(row[2])) for row in panels["paths"]] == [
+        assert [(PLACE.sub("", row[0].split("   ")[0]), number(row[1]), int(row[2])) for row in panels["paths"]] == [
             (each["path"], each["bytes"], each["storages"]) for each in holders["paths"]]
     saved = of_json("show", "saved", trace, "--at", at)
     assert [(row[0], row[1], number(row[2]), number(row[3]), int(row[4])) for row in panels["saved"]] == [
