@@ -126,7 +126,8 @@ void add_growth(const TraceData& data, const Releases& releases, const std::vect
                 std::vector<std::vector<Gap>> growth, DeviceAnalysis& device) {
   WhatIf& what_if = device.what_if;
   const Peak measured = what_if.measured;
-  what_if.dead_at_peak = bytes_in_gaps(gaps, measured.device, measured.seq);
+  // What small storages have is an estimate.
+  what_if.dead_at_peak = std::min(bytes_in_gaps(gaps, measured.device, measured.seq), measured.bytes);
   what_if.needed_at_peak = Bytes(measured.bytes.value - what_if.dead_at_peak.value);
   what_if.predicted = gaps.empty() ? measured : peak_of(data, measured.device, gaps);
   predict_step_peaks(data, releases.steps, measured.device, gaps, device.steps);
@@ -205,7 +206,7 @@ void add_what_if(const TraceData& data, const Releases& releases, DeviceAnalysis
     if (finding.device != device.device || !finding.out_of_memory.empty()) continue;
     finding.alive_at_peak = alive_at(data, finding, peak);
     if (gaps.of(i).empty()) continue;
-    finding.dead_at_peak = bytes_in_gaps(gaps.of(i), peak.device, peak.seq);
+    finding.dead_at_peak = std::min(bytes_in_gaps(gaps.of(i), peak.device, peak.seq), peak.bytes);
     finding.peak_share = peak.bytes.value > 0
                              ? static_cast<double>(finding.dead_at_peak.value) / static_cast<double>(peak.bytes.value)
                              : 0;

@@ -4,11 +4,26 @@
 #include <functional>
 #include <utility>
 
+#include "analyzer/rules/growing_sites.h"
+#include "analyzer/storages/group_names.h"
+#include "analyzer/storages/live_set.h"
+
 namespace dcmt::analyzer {
 namespace {
 
 /// Limits the sums of a damaged trace.
 constexpr double kMostSmall = 2;  // times the bytes of the storages with rows
+
+/// Bytes of all devices' blocks without rows.
+double small_bytes_at(const TraceData& data, Sequence at) {
+  double bytes = 0;
+  for (const StringId device : devices_of(data)) {
+    for (const Block* block : live_blocks(data, device, at)) {
+      if (is_sum_of_small_blocks(data, *block)) bytes += static_cast<double>(block->bytes.value);
+    }
+  }
+  return bytes;
+}
 
 }  // namespace
 
@@ -33,8 +48,13 @@ void HeldStorages::add_small(const TraceData& data, const Container& container) 
   }
   if (then == 0) return;
   const double small = std::min(static_cast<double>(container.small.value), kMostSmall * then);
+  double alone = 0;
+  for (const GrowingStorage& each : storages_) alone += each.alone ? static_cast<double>(each.bytes.value) : 0;
+  // Most storages may have been made after the reading. Together they have no more than there is.
+  const double there = small_bytes_at(data, last_birth(data));
+  const double share = there > 0 ? std::min(small / then, there / std::max(1.0, alone)) : small / then;
   for (GrowingStorage& each : storages_) {
-    if (each.alone) each.small = Bytes(static_cast<std::int64_t>(small / then * static_cast<double>(each.bytes.value)));
+    if (each.alone) each.small = Bytes(static_cast<std::int64_t>(share * static_cast<double>(each.bytes.value)));
   }
 }
 

@@ -7,6 +7,9 @@
 namespace dcmt::scan {
 namespace {
 
+/// After so many pieces in a row of which nothing can be read, the process has ended: further ones are not tried ahead.
+constexpr std::size_t kMostFailed = 16;
+
 constexpr std::size_t kPartBits = 12;  // a page
 /// Pages that are read in one call, as objects lie close together. More would need fewer calls and much more memory.
 constexpr std::size_t kPartsACall = 2;
@@ -186,9 +189,11 @@ void Mirror::read_ahead(const std::vector<Range>& ranges) {
     }
   }
   std::size_t done = 0;
+  std::size_t failed = 0;
   while (done < pieces.size()) {
-    std::size_t got = source_.read(std::span(pieces).subspan(done));
+    std::size_t got = failed < kMostFailed ? source_.read(std::span(pieces).subspan(done)) : 0;
     bytes_read_ += got;
+    failed = got == 0 ? failed + 1 : 0;
     while (done < pieces.size() && got >= pieces[done].into.size()) got -= pieces[done++].into.size();
     if (done == pieces.size()) break;
     // This piece cannot be read completely; its parts are read on demand.
