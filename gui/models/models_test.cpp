@@ -87,6 +87,7 @@ TEST(Words, OfWhatGrowsTheUsersLineComesBeforeThePackages) {
   growth.place = "train.py:37";
   growth.type = "list";
   growth.steps = 3;
+  growth.unit = "step";
   growth.storages = 4;
   growth.seen = 3;
   growth.per_step = Bytes(1024);
