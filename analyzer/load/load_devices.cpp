@@ -51,7 +51,7 @@ Status TraceData::load_stream_waits(Database& database) {
   struct Row {
     BlockId id;
     Span life;
-    Moment length;
+    PointInTime length;
   };
   return read_rows<Row>(
       database, "WHERE wait_seq_length IS NOT NULL ORDER BY id",

@@ -84,7 +84,7 @@ Status TraceData::load_marks(Database& database) {
       column<&MarkRow::storage, &Mark::storage>(), column<&MarkRow::tensor, &Mark::tensor>(),
       column<&MarkRow::dtype, &Mark::dtype>(), column<&MarkRow::bytes, &Mark::bytes>(),
       column<&MarkRow::bytes_after, &Mark::bytes_after>(), column<&MarkRow::bytes_settled, &Mark::bytes_settled>(),
-      column<&MarkRow::settled>([](Mark& mark, const Moment& at) {
+      column<&MarkRow::settled>([](Mark& mark, const PointInTime& at) {
         mark.settled_seq = at.seq;
         mark.settled_ns = at.ns;
       }),

@@ -39,7 +39,7 @@ Status TraceData::load_intervals(Database& database) {
       column<&IntervalRow::span, &IntervalCurve::span>(),
       column<&IntervalCurveRow::begin_bytes, &IntervalCurve::begin>(),
       column<&IntervalCurveRow::peak_bytes, &IntervalCurve::peak>(),
-      column<&IntervalCurveRow::peak_at>([](IntervalCurve& curve, const Moment& at) {
+      column<&IntervalCurveRow::peak_at>([](IntervalCurve& curve, const PointInTime& at) {
         curve.peak_seq = at.seq;
         curve.peak_ns = at.ns;
       }),

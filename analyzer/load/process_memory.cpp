@@ -12,7 +12,7 @@ Expected<ProcessMemory> ProcessMemory::load(Database& database) {
   DCMT_RETURN_IF_ERROR(read_rows<Resident>(
       database, "ORDER BY id", [&](const Resident& sample) { memory.samples.push_back(sample); },
       column<&ResidentRow::id>([](Resident& sample, Any id) { sample.id = id.value; }),
-      column<&ResidentRow::at>([](Resident& sample, const Moment& at) {
+      column<&ResidentRow::at>([](Resident& sample, const PointInTime& at) {
         sample.seq = at.seq;
         sample.ns = at.ns;
       }),

@@ -45,7 +45,7 @@ struct NameText {
   std::string_view text;
 };
 /// A point in time; of a wait, its length.
-struct Moment {
+struct PointInTime {
   Sequence seq;
   TimeNs ns;
 };
@@ -142,7 +142,7 @@ class Cursor {
     span.to_ns = id<TimeNs>(integer());
     if (span.ended() && (span.to_seq < span.from_seq || span.to_ns < span.from_ns)) makes_sense_ = false;
   }
-  void read(const At& /*form*/, Moment& at) {
+  void read(const At& /*form*/, PointInTime& at) {
     at.seq = id<Sequence>(integer());
     at.ns = id<TimeNs>(integer());
   }
@@ -154,7 +154,7 @@ class Cursor {
     if (!object.valid()) object = TensorId(row_id_);
   }
   /// How long after the free.
-  void read(const Wait& /*form*/, Moment& length) {
+  void read(const Wait& /*form*/, PointInTime& length) {
     length.seq = id<Sequence>(integer());
     length.ns = id<TimeNs>(integer());
   }

@@ -167,7 +167,7 @@ Status TraceData::load_rows(Database& database) {
   DCMT_RETURN_IF_ERROR(read_rows<Diagnostic>(
       database, "ORDER BY id", [this](const Diagnostic& diagnostic) { diagnostics.push_back(diagnostic); },
       column<&DiagnosticRow::id, &Diagnostic::id>(),
-      column<&DiagnosticRow::at>([](Diagnostic& diagnostic, const Moment& at) { diagnostic.seq = at.seq; }),
+      column<&DiagnosticRow::at>([](Diagnostic& diagnostic, const PointInTime& at) { diagnostic.seq = at.seq; }),
       column<&DiagnosticRow::code>(
           [this](Diagnostic& diagnostic, std::string_view code) { diagnostic.code = intern(printable(code)); }),
       column<&DiagnosticRow::text, &Diagnostic::text>()));

@@ -1,6 +1,5 @@
 #include "collector/agent/asked_readings.h"
 
-#include <dlfcn.h>
 #include <errno.h>
 #include <linux/futex.h>
 #include <sys/syscall.h>
@@ -13,6 +12,7 @@
 #include "collector/agent/clock.h"
 #include "collector/agent/environment.h"
 #include "collector/agent/hot_path.h"
+#include "collector/agent/pending_call.h"
 #include "collector/agent/provider.h"
 #include "collector/agent/spool_writer.h"
 
@@ -31,10 +31,6 @@ constexpr std::uint64_t kHoldAnswer = kSecond / 10, kLongestHold = kSecond / 2;
 constexpr std::uint64_t kFreeHolds = kSecond * 6 / 10, kShareOfTime = 500;
 /// Records between two holds: their number so far over the divisor, and no fewer than the least.
 constexpr std::uint64_t kLeastWork = 64, kWorkDivisor = 3;
-
-/// Py_AddPendingCall: callable from any thread, without the GIL. Returns 0 if the call was queued; otherwise the queue
-/// is full.
-using AddPendingCall = int (*)(int (*)(void*), void*);
 
 constinit AddPendingCall g_add_pending_call = nullptr;
 constinit std::atomic<bool> g_holds{false};
@@ -113,14 +109,14 @@ int on_main_thread(void*) {
 }  // namespace
 
 void set_holds(bool on) noexcept {
-  g_add_pending_call = reinterpret_cast<AddPendingCall>(dlsym(RTLD_DEFAULT, "Py_AddPendingCall"));
+  g_add_pending_call = find_add_pending_call();
   g_first_seq = g_next_seq->load(std::memory_order_relaxed);
   g_began_ns = nanoseconds(CLOCK_MONOTONIC);
   g_backwards.store(0, std::memory_order_relaxed);
   g_holds.store(on, std::memory_order_relaxed);
-  g_hot.next_hold.store(on && g_add_pending_call != nullptr ? g_first_seq + kLeastWork
-                                                            : std::numeric_limits<std::uint64_t>::max(),
-                        std::memory_order_relaxed);
+  g_hot.next_hold.store(
+      on && g_add_pending_call != nullptr ? g_first_seq + kLeastWork : std::numeric_limits<std::uint64_t>::max(),
+      std::memory_order_relaxed);
 }
 
 void hold_soon() noexcept {

@@ -1,19 +1,14 @@
 #include "collector/agent/main_thread.h"
 
-#include <dlfcn.h>
 #include <time.h>
 
 #include <atomic>
 
 #include "collector/agent/hot_path.h"
+#include "collector/agent/pending_call.h"
 
 namespace dcmt::agent {
 namespace {
-
-using Callback = int (*)(void*);
-/// Py_AddPendingCall: callable from any thread, without the GIL. Returns 0 if the call was queued; otherwise the queue
-/// is full.
-using AddPendingCall = int (*)(Callback, void*);
 
 constinit std::atomic<void (*)()> g_start{nullptr};
 constinit std::atomic<bool> g_done{false};
@@ -32,7 +27,7 @@ int on_main_thread(void*) {
 void start_on_main_thread(void (*start)()) noexcept {
   constexpr int kPatience = 500;
   constexpr timespec kPause{0, 1'000'000};
-  const auto add = reinterpret_cast<AddPendingCall>(dlsym(RTLD_DEFAULT, "Py_AddPendingCall"));
+  const AddPendingCall add = find_add_pending_call();
   if (add == nullptr) return;
   g_done.store(false, std::memory_order_relaxed);
   g_start.store(start, std::memory_order_release);
