@@ -144,7 +144,8 @@ def test_storages_have_their_role(planted):
     of_kinds = {
         "parameter": "parameter", "gradient": "gradient", "optimizer state": "optimizer state", "buffer": "buffer",
         "optimizer state of a plain tensor": "optimizer state", "buffer with a gradient in it": None,
-        "dataset with a saved batch": None,
+        "dataset with a saved batch": None, "inside a parameter": "parameter", "inside a gradient": "gradient",
+        "inside what an optimizer updates": "parameter", "inside an optimizer's state": "optimizer state",
         "saved by a node": "saved for backward", "saved by a context": "saved for backward", "list": None, "dict": None,
     }  # fmt: skip
     assert {kind: roles[expected[kind][0]] for kind in of_kinds} == of_kinds

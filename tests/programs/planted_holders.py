@@ -98,6 +98,19 @@ for number in range(60):
 WIDE.kept = kept("attribute of many", "main.WIDE.kept")
 SLOTS = Slots()
 SLOTS.second = kept("slot", "main.SLOTS.second")
+
+
+class SlotOfList(list):
+    __slots__ = ("kept",)
+
+
+class SlotOfDict(dict):
+    __slots__ = ("kept",)
+
+
+SLOT_OF_LIST, SLOT_OF_DICT = SlotOfList(), SlotOfDict()
+SLOT_OF_LIST.kept = kept("slot of a list", "main.SLOT_OF_LIST.kept")
+SLOT_OF_DICT.kept = kept("slot of a dict", "main.SLOT_OF_DICT.kept")
 DATA = Data(kept("dataclass", "main.DATA.x"))
 Plain.of_class = kept("class attribute", "main.Plain.of_class")
 
@@ -286,6 +299,44 @@ master.grad = torch.ones(40001)
 FLAT = torch.optim.Adam([master])
 FLAT.step()
 expect("optimizer state of a plain tensor", FLAT.state[master]["exp_avg"], "main.FLAT.state[<Tensor>]['exp_avg']")
+
+
+class Outer(torch.Tensor):
+    """A tensor without memory of its own, as a DTensor is."""
+
+    __slots__ = ("inner",)
+
+    @staticmethod
+    def __new__(cls, inner):
+        outer = torch.Tensor._make_wrapper_subclass(cls, inner.shape, dtype=inner.dtype)
+        outer.inner = inner
+        return outer
+
+    __torch_function__ = torch._C._disabled_torch_function_impl
+
+    @classmethod
+    def __torch_dispatch__(cls, function, types, arguments=(), options=None):
+        inner = [each.inner if isinstance(each, Outer) else each for each in arguments]
+        result = function(*inner, **{name: value for name, value in (options or {}).items() if name != "device"})
+        return Outer(result) if torch.is_tensor(result) else result
+
+
+def outer(kind, path):
+    return torch.nn.Parameter(Outer(kept(kind, path)))
+
+
+WRAPPED = torch.nn.Module()
+WRAPPED.weight = outer("inside a parameter", "main.WRAPPED.weight.inner")
+OF_OUTER = torch.optim.SGD([outer("inside what an optimizer updates", "main.updated.inner")], momentum=0.9)
+updated = OF_OUTER.param_groups[0]["params"][0]
+updated.grad = Outer(torch.ones_like(updated.inner))
+expect("inside a gradient", updated.grad.inner, "main.updated.grad.inner")
+OF_OUTER.step()
+expect(
+    "inside an optimizer's state",
+    next(iter(OF_OUTER.state.values()))["momentum_buffer"].inner,
+    "main.OF_OUTER.state[<Outer>]['momentum_buffer'].inner",
+)
 BUCKET = expect("buffer with a gradient in it", torch.zeros(40003), "main.BUCKET")
 reduced = torch.nn.Parameter(torch.zeros(30))
 reduced.grad = BUCKET[:30]

@@ -86,21 +86,55 @@ void Owners::follow(NodeIndex node, Search& search) {
     const GraphEdge& edge = graph_.edges()[number];
     if (edge.source == kRootNode && graph_.root(edge.index).name.empty()) continue;  // alive, without a name
     const GraphNode& source = graph_.nodes()[edge.source];
-    const bool own_object = edge.label == Label::kName && edge.index == as_tensor_;
     Role& role = search.tensors[tensor].role;
-    if (!own_object && !are_handles_of_same_memory(source.kind, kind)) {
-      role = std::max(role, roles_.of(edge));
+    if (!is_own(edge)) {
+      role = std::max(role, role_by(edge));
       search.result.owners.push_back(
           {number, {search.to_bytes.rbegin(), search.to_bytes.rend()}, std::uint32_t{source.cost} + edge.cost});
       continue;
     }
-    if (source.kind == Kind::kPythonTensor && text_.type_name(source.address, source.kind) == "Parameter") {
-      role = Role::kParameter;
-    }
+    if (is_parameter(edge.source)) role = Role::kParameter;
     search.to_bytes.push_back(number);
     follow(edge.source, search);
     search.to_bytes.pop_back();
   }
+}
+
+bool Owners::is_own(const GraphEdge& edge) const {
+  return (edge.label == Label::kName && edge.index == as_tensor_) ||
+         are_handles_of_same_memory(graph_.nodes()[edge.source].kind, graph_.nodes()[edge.target].kind);
+}
+
+bool Owners::is_parameter(NodeIndex tensor) {
+  const GraphNode& node = graph_.nodes()[tensor];
+  return node.kind == Kind::kPythonTensor && text_.type_name(node.address, node.kind) == "Parameter";
+}
+
+bool Owners::is_outer(NodeIndex tensor) {
+  const GraphNode& node = graph_.nodes()[tensor];
+  if (node.kind != Kind::kPythonTensor) return false;
+  const Address in_cpp = memory_.word(node.address + torch_.python_tensor_cdata);
+  const Address storage = in_cpp != 0 ? memory_.word(in_cpp + torch_.tensor_storage) : 0;
+  return storage == 0 || memory_.word(storage + torch_.storage_data) == 0;
+}
+
+Role Owners::role_by(const GraphEdge& edge) {
+  if (!is_outer(edge.source)) return roles_.of(edge);
+  std::vector<NodeIndex> met;
+  return role_of_outer(edge.source, met);
+}
+
+Role Owners::role_of_outer(NodeIndex tensor, std::vector<NodeIndex>& met) {
+  if (std::ranges::find(met, tensor) != met.end()) return Role::kNone;
+  met.push_back(tensor);
+  Role role = is_parameter(tensor) ? Role::kParameter : Role::kNone;
+  for (std::uint32_t i = first_[tensor]; i < first_[tensor + 1]; ++i) {
+    const GraphEdge& edge = graph_.edges()[incoming_[i]];
+    if (edge.source == kRootNode) continue;
+    const bool is_handle_or_outer = is_own(edge) || is_outer(edge.source);
+    role = std::max(role, is_handle_or_outer ? role_of_outer(edge.source, met) : roles_.of(edge));
+  }
+  return role;
 }
 
 }  // namespace dcmt::scan

@@ -47,6 +47,15 @@ class Owners {
   };
 
   void follow(NodeIndex node, Search& search);
+  /// The role that the reference gives to its target, a tensor or a storage. A tensor without memory of its own, such
+  /// as a DTensor, gives its own role to the tensors inside.
+  [[nodiscard]] Role role_by(const GraphEdge& edge);
+  [[nodiscard]] Role role_of_outer(NodeIndex tensor, std::vector<NodeIndex>& met);
+  /// True for a Python tensor whose storage has no memory.
+  [[nodiscard]] bool is_outer(NodeIndex tensor);
+  [[nodiscard]] bool is_parameter(NodeIndex tensor);
+  /// True for the reference of a tensor's Python object to its C++ object, or back.
+  [[nodiscard]] bool is_own(const GraphEdge& edge) const;
   [[nodiscard]] TensorRole without_role(NodeIndex tensor);
   [[nodiscard]] Role role_of(NodeIndex storage, const std::vector<TensorRole>& tensors);
 

@@ -19,7 +19,9 @@ Roles::Roles(const Graph& graph, ProcessTypes& types, Paths& paths)
 
 Role Roles::of(const GraphEdge& edge) {
   const Kind source = graph_.nodes()[edge.source].kind;
-  if (source == Kind::kDict && edge.label == Label::kDictValue) return of_dict(edge.source);
+  const bool in_dict = source == Kind::kDict && edge.label == Label::kDictValue;
+  const bool in_list = source == Kind::kList && edge.label == Label::kItem;
+  if (in_dict || in_list) return of_container(edge.source);
   if (edge.label != Label::kName) return Role::kNone;
   if (source == Kind::kTensor && edge.index == gradient_) return Role::kGradient;
   const bool of_graph = source == Kind::kNode || source == Kind::kPythonFunction;
@@ -28,23 +30,39 @@ Role Roles::of(const GraphEdge& edge) {
                                                                                             : Role::kNone;
 }
 
-Role Roles::of_dict(NodeIndex dict) {
-  const auto [role, fresh] = of_dicts_.try_emplace(dict, Role::kNone);
-  if (fresh) role->second = find_of_dict(dict);
+Role Roles::of_container(NodeIndex container) {
+  const auto [role, fresh] = of_containers_.try_emplace(container, Role::kNone);
+  if (fresh) {
+    role->second = graph_.nodes()[container].kind == Kind::kDict ? find_of_dict(container) : find_of_list(container);
+  }
   return role->second;
 }
 
+const GraphEdge* Roles::edge_to(NodeIndex node) const {
+  if (!graph_.is_rooted(node)) return nullptr;
+  const GraphEdge& edge = graph_.edges()[graph_.nodes()[node].best_edge];
+  return edge.source != kRootNode ? &edge : nullptr;
+}
+
 Role Roles::find_of_dict(NodeIndex dict) {
-  if (!graph_.is_rooted(dict)) return Role::kNone;
-  const GraphEdge& entry = graph_.edges()[graph_.nodes()[dict].best_edge];
-  if (entry.source == kRootNode) return Role::kNone;
-  const std::string label = paths_.label_of(entry);
+  const GraphEdge* entry = edge_to(dict);
+  if (entry == nullptr) return Role::kNone;
+  const std::string label = paths_.label_of(*entry);
+  if (names(label, "_parameters")) return Role::kParameter;
   if (names(label, "_buffers")) return Role::kBuffer;
   // A tensor for each parameter, or one for several, in a dictionary that an object keeps as its state.
-  const bool of_dict = graph_.nodes()[entry.source].kind == Kind::kDict && entry.label == Label::kDictValue;
-  if (!of_dict || !graph_.is_rooted(entry.source) || !paths_.has_tensor_as_key(entry)) return Role::kNone;
-  const GraphEdge& outer = graph_.edges()[graph_.nodes()[entry.source].best_edge];
-  return outer.source != kRootNode && names(paths_.label_of(outer), "state") ? Role::kOptimizerState : Role::kNone;
+  const bool of_dict = graph_.nodes()[entry->source].kind == Kind::kDict && entry->label == Label::kDictValue;
+  if (!of_dict || !paths_.has_tensor_as_key(*entry)) return Role::kNone;
+  const GraphEdge* outer = edge_to(entry->source);
+  return outer != nullptr && names(paths_.label_of(*outer), "state") ? Role::kOptimizerState : Role::kNone;
+}
+
+Role Roles::find_of_list(NodeIndex list) {
+  const GraphEdge* in_group = edge_to(list);
+  if (in_group == nullptr || !names(paths_.label_of(*in_group), "params")) return Role::kNone;
+  const GraphEdge* in_groups = edge_to(in_group->source);
+  const GraphEdge* attribute = in_groups != nullptr ? edge_to(in_groups->source) : nullptr;
+  return attribute != nullptr && names(paths_.label_of(*attribute), "param_groups") ? Role::kParameter : Role::kNone;
 }
 
 }  // namespace dcmt::scan

@@ -13,18 +13,22 @@ class Roles {
  public:
   Roles(const Graph& graph, ProcessTypes& types, Paths& paths);
 
-  /// The role of the target of `edge`. A parameter is recognized by its type, in the decoder of tensors.
+  /// The role of the target of `edge`. A parameter in a module has a type of its own as well, which Owners recognizes.
   [[nodiscard]] Role of(const GraphEdge& edge);
 
  private:
-  Role of_dict(NodeIndex dict);
+  Role of_container(NodeIndex container);
   [[nodiscard]] Role find_of_dict(NodeIndex dict);
+  /// What an optimizer updates is a parameter: optimizer.param_groups[0]['params'][0].
+  [[nodiscard]] Role find_of_list(NodeIndex list);
+  /// The last edge of the path to a node with a name; nullptr: the node is a root, or has no path.
+  [[nodiscard]] const GraphEdge* edge_to(NodeIndex node) const;
 
   const Graph& graph_;
   const Names& names_;
   Paths& paths_;
   const std::uint32_t gradient_;
-  std::unordered_map<NodeIndex, Role> of_dicts_;
+  std::unordered_map<NodeIndex, Role> of_containers_;
 };
 
 }  // namespace dcmt::scan

@@ -79,8 +79,8 @@ void PythonObjects::python_object(Address object) {
   switch (type->kind) {
     case Kind::kDict:
       dict(object);
-      if (type->basic_size > layout_.dict_size) attributes(object, *type);
-      return;
+      if (type->basic_size <= layout_.dict_size) return;
+      break;
     case Kind::kList:
       items(memory_.word(object + layout_.list_items), memory_.word(object + layout_.var_size), Label::kItem);
       break;
@@ -133,7 +133,7 @@ void PythonObjects::python_object(Address object) {
       // A weak reference does not hold its object.
       found_.python(memory_.word(object + layout_.weakref_callback), ".__callback__");
       if (type->basic_size > layout_.weakref_size) words(object, *type, layout_.weakref_size);
-      break;
+      return attributes(object, *type);
     case Kind::kCapsule:
       // "dltensor", "dltensor_versioned", "numpy_dltensor"; a name with "used_" means that another library has the
       // tensor.
@@ -153,7 +153,9 @@ void PythonObjects::python_object(Address object) {
       break;
     default:
       words(object, *type, 16);
+      return attributes(object, *type);
   }
+  slots(object, *type);
   attributes(object, *type);
 }
 
@@ -319,6 +321,10 @@ void PythonObjects::type_object(Address object, const PythonType& type) {
   found_.python(memory_.word(object + layout_.tp_subclasses), ".__subclasses__", kThroughGlobals);
   if (type.basic_size > layout_.heaptype_size) words(object, type, layout_.heaptype_size);
   attributes(object, type);
+}
+
+void PythonObjects::slots(Address object, const PythonType& type) {
+  for (const auto& [offset, name] : type.slots) found_.python(memory_.word(object + offset), "." + name);
 }
 
 void PythonObjects::attributes(Address object, const PythonType& type) {
