@@ -102,7 +102,10 @@ HolderNames::HolderNames(const TraceData& data) : data_(data) {
   for (const Held& held : data.owners.held) {
     const Storage* storage = data.storages.find(held.storage);
     if (storage == nullptr) continue;
-    if (const std::optional<std::string> name = seen(held.storage)) holders_.add(*storage, *name);
+    if (const std::optional<std::string> name = seen(held.storage)) {
+      holders_.add(*storage, *name);
+      if (held.containers.empty() && is_plain_variable(*name)) variables_.insert(*name);
+    }
     if (const std::optional<std::string> name = seen_category(held.storage)) categories_.add(*storage, *name);
   }
 }
@@ -171,16 +174,21 @@ std::optional<std::string> HolderNames::by_life(StorageId storage) const {
   return category ? std::optional(std::string(*category)) : std::nullopt;
 }
 
+std::optional<std::string> HolderNames::container_of_others(StorageId storage) const {
+  std::optional<std::string> name = as_others(holders_, storage);
+  return name && !variables_.contains(*name) ? name : std::nullopt;
+}
+
 std::string HolderNames::of(StorageId storage) const {
   if (std::optional<std::string> name = seen(storage)) return *name;
-  const std::optional<std::string> most = as_others(holders_, storage);
+  const std::optional<std::string> most = container_of_others(storage);
   return most ? *most + std::string(kAsOthers) : std::string(kNotRead);
 }
 
 std::optional<std::string> HolderNames::variable_of(StorageId storage) const {
   if (category_of(storage) != kVariable) return std::nullopt;
   if (std::optional<std::string> name = seen(storage)) return name;
-  return as_others(holders_, storage);
+  return container_of_others(storage);
 }
 
 std::string HolderNames::category_of(StorageId storage) const {

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -43,11 +44,12 @@ class HolderNames {
   /// The holder's name: "main: losses"; for several containers "main: losses + main: probe.seen"; "parameter main:
   /// model.layers[*].weight". A storage that no scan found gets the name of others made at its place, if nine tenths of
   /// them are held alike (those of its size come first): "main: opt.state, as others made there". The latest storage
-  /// may not be at its final holder yet. Else "not read".
+  /// may not be at its final holder yet. A variable without a container has one value, so it never has others'. Else
+  /// "not read".
   [[nodiscard]] std::string of(StorageId storage) const;
 
-  /// The variable or container that holds a storage: according to a scan of it, or of nine tenths of the others made at
-  /// its place. nullopt for a parameter, a gradient and the like, and if no scan says it.
+  /// The variable or container that holds a storage: according to a scan of it; or the container of nine tenths of the
+  /// others made at its place. nullopt for a parameter, a gradient and the like, and if no scan says it.
   [[nodiscard]] std::optional<std::string> variable_of(StorageId storage) const;
 
   /// The purpose of a storage: "parameter", "gradient", "optimizer state", "buffer" or "saved for backward"; else
@@ -91,6 +93,7 @@ class HolderNames {
   [[nodiscard]] double share_of_size(const Storage& storage) const;
   /// The name of other storages made at the same place.
   [[nodiscard]] std::optional<std::string> as_others(const Counts& counts, StorageId storage) const;
+  [[nodiscard]] std::optional<std::string> container_of_others(StorageId storage) const;
   [[nodiscard]] std::optional<std::string> by_life(StorageId storage) const;
   /// True if the lives of its place and size indicate another purpose than that of the place's other storages.
   [[nodiscard]] bool lives_otherwise(const Storage& storage) const;
@@ -105,6 +108,7 @@ class HolderNames {
   mutable std::optional<PhaseLives> lives_;
   mutable std::optional<PhaseIndex> phases_;
   Counts holders_, categories_;
+  std::set<std::string> variables_;  ///< names in holders_ that are variables and no containers
 };
 
 }  // namespace dcmt::analyzer

@@ -35,6 +35,19 @@ TEST(HolderNamesOfStorages, OneThatWasNotFoundIsHeldLikeNearlyAllOfItsPlace) {
   EXPECT_EQ(name_where(10), "not read");
 }
 
+TEST(HolderNamesOfStorages, AVariableDoesNotHoldWhatOthersOfItsPlaceAre) {
+  TestTrace trace;
+  trace.stack = {{"library.py", "wrap", 21}};
+  for (int i = 0; i < 20; ++i) trace.held(trace.allocate(100), {.path = "wrap: result", .otherwise = true});
+  trace.allocate(100);
+  const TraceData data = trace.load();
+  const HolderNames names(data);
+  EXPECT_EQ(names.of(StorageId(20)), "wrap: result");
+  EXPECT_EQ(names.of(StorageId(21)), "not read");
+  EXPECT_EQ(names.variable_of(StorageId(21)), std::nullopt);
+  EXPECT_EQ(names.category_of(StorageId(21)), "variable");
+}
+
 /// The category of a storage of 100 bytes that no scan found, where its place made `large` ones of 200 bytes for a
 /// graph and 100 ones of 100 bytes that a variable has.
 std::string category_where(int large) {
