@@ -30,7 +30,7 @@ SELECT b.bytes, b.device, b.stack,
 FROM block b WHERE b.from_seq > ?1 AND b.from_seq < ?2 AND (b.to_seq IS NULL OR b.to_seq > ?2) AND b.device LIKE ?3
 ORDER BY b.bytes DESC, b.id
 """
-_STACK = """
+STACK = """
 WITH RECURSIVE up(depth, parent, frame) AS (
   SELECT 0, parent, frame FROM stack WHERE id = ?
   UNION ALL SELECT depth + 1, s.parent, s.frame FROM stack s JOIN up ON s.id = up.parent)
@@ -111,7 +111,7 @@ class MemoryLedger:
                     total += delta
                     peak = max(peak, total)
                 for size, on, stack, holder in database.execute(_SURVIVORS, (begin, end, which)).fetchall():
-                    survivors.append(Survivor(size, on, _site(database.execute(_STACK, (stack,)).fetchall()), holder))
+                    survivors.append(Survivor(size, on, site(database.execute(STACK, (stack,)).fetchall()), holder))
         finally:
             database.close()
         survivors.sort(key=lambda each: -each.bytes)
@@ -150,7 +150,7 @@ class _Phase:
         self._span.__exit__(kind, error, traceback)
 
 
-def _site(stack: list[tuple[str, int, str]]) -> str:
+def site(stack: list[tuple[str, int, str]]) -> str:
     for file, line, function in stack:
         if f"{os.sep}torch{os.sep}" not in file:
             return f"{os.path.basename(file)}:{line} {function}"

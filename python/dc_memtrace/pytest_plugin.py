@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import gc
 import json
+import logging
 import pathlib
 import re
 import subprocess
@@ -24,7 +25,7 @@ from typing import Any
 import pytest
 
 import dc_memtrace
-from dc_memtrace import _baseline, _installation
+from dc_memtrace import _baseline, _growth, _installation
 from dc_memtrace._errors import line_of
 from dc_memtrace._ledger import MemoryLedger
 from dc_memtrace._quantities import rounded_bytes
@@ -61,17 +62,22 @@ def memory_ledger(tmp_path_factory: pytest.TempPathFactory) -> Generator[MemoryL
 
 
 # Fixtures in use, of all scopes.
-_fixtures: dict[int, pytest.FixtureDef[Any]] = {}
+_fixtures: dict[str, pytest.FixtureDef[Any]] = {}
+
+
+def _key_of(fixture: pytest.FixtureDef[Any]) -> str:
+    """With the name, which paths to a holder then have."""
+    return f"{fixture.argname} {id(fixture)}"
 
 
 def pytest_fixture_post_finalizer(fixturedef: pytest.FixtureDef[Any]) -> None:
-    _fixtures.pop(id(fixturedef), None)
+    _fixtures.pop(_key_of(fixturedef), None)
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_fixture_setup(fixturedef: pytest.FixtureDef[Any]) -> Generator[None, object, object]:
     value = yield
-    _fixtures[id(fixturedef)] = fixturedef
+    _fixtures[_key_of(fixturedef)] = fixturedef
     return value
 
 
@@ -97,22 +103,36 @@ def _recorded(item: pytest.Function, marks: dict[str, pytest.Mark | None]) -> Ge
     gc.collect()
     # Only holders need a reading of the memory. Without one, sums begin at 0, so they are what the test allocates.
     recording = dc_memtrace.record(folder, detail="full", owners=growth is not None)
-    with recording:
-        result = yield
-        arguments = {name: item.funcargs[name] for name in item._fixtureinfo.argnames}
-        for number in range(rounds):
-            if number > 0:
-                item.obj(**arguments)
+    objects = _growth.Objects(rounds) if growth is not None else None
+    try:
+        with recording:
+            result = yield
+            arguments = {name: item.funcargs[name] for name in item._fixtureinfo.argnames}
+            for number in range(rounds):
+                if number > 0:
+                    item.obj(**arguments)
+                if objects is not None:
+                    _forget_logs()
+                    gc.collect()
+                    dc_memtrace.step()
+                    objects.round_ended(number)
             if growth is not None:
-                gc.collect()
-                dc_memtrace.step()
-        if growth is not None:
-            dc_memtrace.find_holders()
+                dc_memtrace.find_holders()
+    finally:
+        if objects is not None:
+            objects.close()
     if limits is not None:
         _check_peak(recording, limits)
-    if growth is not None:
-        _check_growth(recording)
+    if objects is not None:
+        _check_growth(recording, rounds, objects)
     return result
+
+
+def _forget_logs() -> None:
+    """pytest keeps what a test logs, and with it what the test has passed to the logger."""
+    for handler in logging.getLogger().handlers:
+        if type(handler).__module__ == "_pytest.logging":
+            getattr(handler, "records", []).clear()
 
 
 def _check_peak(recording: dc_memtrace.record, limits: _Limits) -> None:
@@ -129,7 +149,7 @@ def _check_peak(recording: dc_memtrace.record, limits: _Limits) -> None:
         )
 
 
-def _check_growth(recording: dc_memtrace.record) -> None:
+def _check_growth(recording: dc_memtrace.record, rounds: int, objects: _growth.Objects) -> None:
     (report,) = _json("report", recording.folder)
     grows = [each for each in report["findings"] if each["rule"] == "grows" and not is_pytests(each["growth"]["holder"])]
     lines = []
@@ -137,6 +157,11 @@ def _check_growth(recording: dc_memtrace.record) -> None:
         growth = each["growth"]
         places = "; ".join(f"{site['text'].strip()} ({site['site']})" for site in growth["stored_by"])
         lines.append(f"  {rounded_bytes(growth['per_step_bytes'])} each time in {growth['holder']}" + (f", by {places}" if places else ""))
+    # The report does not judge what fixtures hold, nor a few bytes for each call.
+    said = {each["growth"]["holder"] for each in grows}
+    blocks = [each for each in _growth.of_blocks(recording.trace, rounds) if each.holder not in said] if recording.trace else []
+    lines += [f"  {rounded_bytes(each.bytes)} each time, {each.text}" for each in blocks]
+    lines += [f"  {rounded_bytes(each.bytes)} each time of objects of Python, {each.text}" for each in objects.growing()]
     if lines:
         pytest.fail("memory grows with each call of the test:\n" + _first(lines) + f"\nThe trace: {recording.trace}", pytrace=False)
 

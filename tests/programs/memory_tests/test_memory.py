@@ -2,6 +2,7 @@
 
 import collections
 import functools
+import logging
 
 import pytest
 import torch
@@ -65,6 +66,41 @@ def test_a_cache_with_a_bound():
 @pytest.mark.no_growth(rounds=6)
 def test_fails_growth():
     CACHE.append(made(100))
+
+
+class Trainer:
+    def __init__(self) -> None:
+        self.weight = made(4).requires_grad_()
+        self.outputs, self.losses, self.rows, self.numbers = [], [], [], []
+        self.last = {}
+
+    def loss(self) -> torch.Tensor:
+        output = self.weight * 2
+        self.last = {"output": output.detach(), "rows": list(range(1000))}
+        return output.sum()
+
+
+@pytest.fixture
+def trainer() -> Trainer:
+    return Trainer()
+
+
+@pytest.mark.no_growth(rounds=6)
+def test_fails_fixture(trainer):
+    trainer.outputs.append(made(100))
+    trainer.losses.append(trainer.loss())
+    trainer.losses[-1].backward()
+    trainer.rows.append([{"row": i} for i in range(1000)])
+
+
+@pytest.mark.no_growth(rounds=6)
+def test_a_fixture_that_counts(trainer, caplog):
+    loss = trainer.loss()
+    loss.backward()
+    trainer.numbers.append(loss.item())
+    with caplog.at_level("INFO"):
+        for number in range(40):
+            logging.getLogger("trainer").info("%s %s", "loss" * 10, str(loss.item()) * number)
 
 
 @pytest.mark.no_residual_references
