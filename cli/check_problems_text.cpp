@@ -1,4 +1,6 @@
 // The problems of a check, one line each.
+#include <algorithm>
+
 #include "cli/check_reports.h"
 
 namespace dcmt::cli {
@@ -29,6 +31,32 @@ std::vector<Problem> problems_of(const Checked& checked) {
     problems.push_back(std::move(problem));
   }
   return problems;
+}
+
+std::vector<Problem> problems_by_line(const Checked& checked) {
+  std::vector<Problem> lines;
+  std::vector<Problem> others;
+  for (Problem& problem : problems_of(checked)) {
+    const auto same = std::ranges::find_if(
+        lines, [&](const Problem& each) { return each.file == problem.file && each.line == problem.line; });
+    if (problem.name == "recording" || (!problem.file.empty() && same == lines.end())) {
+      lines.push_back(std::move(problem));
+    } else if (problem.file.empty()) {
+      others.push_back(std::move(problem));
+    } else {
+      same->name += ", " + problem.name;
+      same->text += "; " + problem.text.substr(0, problem.text.find(". "));
+    }
+  }
+  for (const Problem& each : others) {
+    if (lines.empty()) {
+      lines.push_back(each);
+      continue;
+    }
+    lines.front().name += ", " + each.name;
+    lines.front().text += "; " + each.text;
+  }
+  return lines;
 }
 
 }  // namespace dcmt::cli

@@ -13,6 +13,7 @@ namespace dcmt::cli {
 struct Checked {
   gate::Verdict verdict;
   CheckAdvice advice;
+  double seconds = 0;  ///< the recordings and their comparison
 
   /// True for a check that did not pass, but whose exit code is 0: a warning.
   [[nodiscard]] bool only_warns() const { return verdict.outcome != gate::Outcome::kPassed && advice.exit_code == 0; }
@@ -35,5 +36,8 @@ struct Problem {
   std::int64_t line = 0;
 };
 [[nodiscard]] std::vector<Problem> problems_of(const Checked& checked);
+/// The same with one problem for each line of the program. Facts without a line join those of the first line: the bytes
+/// that a line adds raise several of them.
+[[nodiscard]] std::vector<Problem> problems_by_line(const Checked& checked);
 
 }  // namespace dcmt::cli

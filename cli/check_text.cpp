@@ -108,6 +108,10 @@ std::string since_lines(const Verdict& verdict, const Style& style) {
   for (const CheckedFact& fact : verdict.facts) {
     // The baseline was updated since the anchor: shows the sum of all updates.
     if (!fact.anchor || *fact.anchor == 0 || fact.anchor == fact.baseline || fact.state == State::kAbsent) continue;
+    // "+0.00 %" says nothing.
+    constexpr double kLeastShare = 0.00005;
+    const auto change = static_cast<double>(std::abs(fact.now - *fact.anchor));
+    if (change < kLeastShare * static_cast<double>(*fact.anchor)) continue;
     text += line(text.empty() ? "since" : "",
                  fmt::format("{}: {} {} in all ({} then)", fact.since, fact.name,
                              signed_percent(fact.now - *fact.anchor, *fact.anchor), grouped(*fact.anchor)),

@@ -83,6 +83,15 @@ Status write_reports(const Options& options, const std::vector<Checked>& checks)
   return {};
 }
 
+/// Reports for CI say why a baseline was not compared.
+Checked without_verdict(const Gate& gate, int code, double seconds) {
+  Checked checked{{}, gate.advice(code), seconds};
+  checked.verdict.baseline = gate.shown();
+  checked.verdict.outcome = gate::Outcome::kUnfit;
+  checked.verdict.reasons = {gate.why_none()};
+  return checked;
+}
+
 int check(const Options& options) {
   for (const std::string& each : options.gate.require) {
     if (const Status readable = gate::check_requirement(each); !readable.ok()) return print_error(readable.error());
@@ -99,11 +108,16 @@ int check(const Options& options) {
   std::vector<Checked> checks;
   for (const std::string& file : *files) {
     Gate gate(options.gate, file);
+    const auto began = std::chrono::steady_clock::now();
     const int code = options.gate.update ? gate.update() : gate.check();
+    const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
     worst = std::max(worst, code);
     if (code == kExitStopped) return code;
-    if (!gate.verdict()) continue;
-    checks.push_back({*gate.verdict(), gate.advice(code)});
+    if (!gate.verdict()) {
+      if (!gate.why_none().empty()) checks.push_back(without_verdict(gate, code, seconds));
+      continue;
+    }
+    checks.push_back({*gate.verdict(), gate.advice(code), seconds});
     if (!options.json) std::cout << check_text(*gate.verdict(), gate.advice(code), Style::of_stdout());
   }
   if (options.gate.update) return worst;
@@ -147,6 +161,14 @@ void add_check_command(Parser app, int& exit_code) {
       .add_flag("--strict", options->gate.strict,
                 "Fail on fewer bytes than the baseline has, too, so that a gain is committed")
       .excludes(update);
+  command
+      .add_option("--tolerance", options->gate.tolerance,
+                  "What bytes may exceed the baseline by, as 1% or 64KiB, where that is more than the recordings "
+                  "differed by; --update writes it into the baseline")
+      .type_name("BYTES")
+      .check([](const std::string& text) {
+        return gate::Allowance::named(text) ? "" : text + " is neither a share, as 1%, nor bytes, as 64KiB";
+      });
   command
       .add_option("--require", options->gate.require,
                   "Fail unless this ran, as 'gathers.eager > 0'; --update writes it into the baseline")

@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <fstream>
 #include <iostream>
+#include <iterator>
 #include <system_error>
 #include <utility>
 
@@ -27,6 +29,22 @@ namespace {
 
 constexpr char kArtifacts[] = "dc-memtrace-check";
 
+/// Lets git ignore the folder of artifacts, which lies in the user's working tree. A file that is there stays.
+void ignore_in_git(const std::string& folder) {
+  std::error_code ignored;
+  fs::create_directories(folder, ignored);
+  const fs::path file = fs::path(folder) / ".gitignore";
+  if (!fs::exists(file, ignored)) std::ofstream(file) << "*\n";
+}
+
+/// Removes the folder if nothing else is in it.
+void drop_if_unused(const std::string& folder) {
+  std::error_code ignored;
+  const auto entries = std::distance(fs::directory_iterator(folder, ignored), fs::directory_iterator());
+  if (entries == 1) fs::remove(fs::path(folder) / ".gitignore", ignored);
+  fs::remove(folder, ignored);
+}
+
 /// The number of recordings that must fail. It is higher if all failed facts are known to vary between recordings.
 int most_recordings(const Verdict& verdict, int recordings) {
   const bool noisy = std::ranges::all_of(
@@ -41,9 +59,10 @@ Gate::Gate(const GateOptions& options, std::string path)
 
 int Gate::check() {
   Expected<Baseline> baseline = read_baseline(path_);
-  if (!baseline.ok()) return print_error(baseline.error());
+  if (!baseline.ok()) return fail(baseline.error());
   command_ = options_.command.empty() && options_.paths.empty() ? baseline->command : options_.command;
-  rules_ = {options_.strict, options_.on_main, options_.require, options_.today};
+  rules_ = {options_.strict, options_.on_main, options_.require, options_.today,
+            gate::Allowance::named(options_.tolerance).value_or(gate::Allowance())};
   std::vector<Recording> recordings;
   if (const int failed = record_into(recordings); failed != kExitOk) return failed;
   Expected<Verdict> judged = gate::judge(shown_, *baseline, recordings.front(), rules_);
@@ -58,7 +77,7 @@ int Gate::check() {
     if (static_cast<int>(recordings.size()) < options_.recordings) continue;
     judged = gate::judge(shown_, *baseline, gate::nearest_of(recordings, *baseline), rules_);
   }
-  if (!judged.ok()) return print_error(judged.error());
+  if (!judged.ok()) return fail(judged.error());
   verdict_ = std::move(*judged);
   verdict_->recordings = static_cast<std::int64_t>(recordings.size());
   const int code = exit_code();
@@ -91,6 +110,11 @@ int Gate::update() {
   const Recording middle = gate::middle_of(recordings);
   const Baseline before = baseline;
   gate::update(baseline, recordings, options_.today, options_.new_anchors);
+  if (const std::optional<gate::Allowance> allowance = gate::Allowance::named(options_.tolerance)) {
+    for (gate::Section& section : baseline.sections) {
+      if (section.name == middle.section) gate::allow(section, *allowance);
+    }
+  }
   const bool known = before.section(middle.section) != nullptr && !options_.new_anchors;
   Expected<Verdict> accepted = gate::judge(shown_, known ? before : baseline, middle, rules_);
   if (!accepted.ok()) return print_error(accepted.error());
@@ -110,6 +134,7 @@ CheckAdvice Gate::advice(int code) const {
   if (!options_.workload.empty()) add("--workload", {options_.workload});
   add("--operators", options_.operator_tables);
   add("--require", options_.require);
+  if (!options_.tolerance.empty()) add("--tolerance", {options_.tolerance});
   const std::string what = command_.empty() ? shell_words(options_.paths) : "-- " + shell_words(command_);
   CheckAdvice advice;
   advice.redo = printable("dc-memtrace check " + shell_words(words) + (options_.strict ? " --strict " : " ") + what);
@@ -133,6 +158,11 @@ int Gate::exit_code() const {
       return kExitNoVerdict;
   }
   return kExitNoVerdict;
+}
+
+int Gate::fail(const Error& error) {
+  why_none_ = error.message;
+  return print_error(error);
 }
 
 int Gate::no_verdict(const std::vector<std::string>& why) const {
@@ -161,21 +191,23 @@ int Gate::record_into(std::vector<Recording>& recordings) {
     std::vector<std::string> paths = options_.paths;
     if (options_.update) paths = {options_.paths[recordings.size()]};
     Expected<Recording> read = read_recording(paths);
-    if (!read.ok()) return print_error(read.error());
+    if (!read.ok()) return fail(read.error());
     add(recordings, std::move(*read));
     return kExitOk;
   }
   for (const bool last : {false, true}) {
     const GateCommand command{command_, options_.operator_tables, options_.output_aside};
+    if (options_.artifacts.empty()) ignore_in_git(kArtifacts);
     Expected<Recorded> recorded = record(command, folder_of(recordings.size() + 1));
-    if (!recorded.ok()) return print_error(recorded.error());
+    if (!recorded.ok()) return fail(recorded.error());
     if (recorded->job_exit == kExitStopped) {
       print_note(path_ + ": stopped, so nothing was compared.");
       return kExitStopped;
     }
     if (recorded->job_exit != 0) {
-      print_note(fmt::format("{}: the command failed (exit {}), so nothing was compared: {}", path_, recorded->job_exit,
-                             recorded->why.empty() ? shell_words(command_) : recorded->why));
+      why_none_ = fmt::format("the command failed (exit {}), so nothing was compared: {}", recorded->job_exit,
+                              recorded->why.empty() ? shell_words(command_) : recorded->why);
+      print_note(path_ + ": " + why_none_);
       return kExitCommandFailed;
     }
     if (!last && !recorded->recording.unfit.empty()) {
@@ -223,6 +255,7 @@ void Gate::keep_artifacts(Baseline& baseline, const std::vector<Recording>& reco
 void Gate::drop_traces() const {
   if (command_.empty()) return;
   for (int i = 1; i <= 3 * options_.recordings; ++i) drop_recording(folder_of(static_cast<std::size_t>(i)));
+  if (options_.artifacts.empty()) return drop_if_unused(kArtifacts);
   std::error_code ignored;
   fs::remove(artifacts(), ignored);  // succeeds only if the folder is empty
 }

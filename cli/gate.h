@@ -23,6 +23,7 @@ struct GateOptions {
   std::string workload;   ///< replaces the program's arguments
   std::string today;      ///< "2026-11-25"
   std::string artifacts;  ///< empty: a folder for a command, none for traces
+  std::string tolerance;  ///< "1%", "64KiB"; empty: the baseline's
 };
 
 /// `options` must outlive this object. Everything except the verdict is printed on standard error.
@@ -37,11 +38,17 @@ class Gate {
 
   /// The verdict of check(); nullopt if there was none.
   [[nodiscard]] const std::optional<gate::Verdict>& verdict() const { return verdict_; }
+  /// Why there is no verdict, where a report for CI must say so.
+  [[nodiscard]] const std::string& why_none() const { return why_none_; }
+  /// The baseline as messages print it.
+  [[nodiscard]] const std::string& shown() const { return shown_; }
   /// What the user can do after check() returned this exit code.
   [[nodiscard]] CheckAdvice advice(int code) const;
 
  private:
   [[nodiscard]] int exit_code() const;
+  /// Prints why there is no verdict, and returns the exit code.
+  [[nodiscard]] int fail(const Error& error);
   [[nodiscard]] int no_verdict(const std::vector<std::string>& why) const;
   [[nodiscard]] std::string artifacts() const;
   /// The folder of a recording, numbered from 1.
@@ -61,6 +68,7 @@ class Gate {
   std::vector<std::string> command_;
   gate::Rules rules_;
   std::optional<gate::Verdict> verdict_;
+  std::string why_none_;
 };
 
 }  // namespace dcmt::cli

@@ -44,7 +44,7 @@ std::string row(const CheckedFact& fact) {
 std::string github_text(const std::vector<Checked>& checks) {
   std::string text;
   for (const Checked& checked : checks) {
-    for (const Problem& problem : problems_of(checked)) {
+    for (const Problem& problem : problems_by_line(checked)) {
       text += fmt::format("::{} ", checked.only_warns() ? "warning" : "error");
       // Without a line of the program, the mark is at the baseline.
       const std::string file = problem.file.empty() ? path_from_here(checked.verdict.baseline) : problem.file;

@@ -104,8 +104,10 @@ def test_a_plant_of_one_mib_fails_in_every_format_with_its_line(here):
     assert re.search(r"^FAIL  peak\.\w+ \+1,048,576 B \(\+\d+\.\d %\) +tolerance 0 B$", text, re.MULTILINE)
     assert "why     peak.first_step: train.py:15 forward: +1,048,576 B, 100 % of the growth" in text
     assert text.count("[exit 1]") == 1
-    assert re.search(r"^::error file=train\.py,line=15,title=memory%3A peak\.forward::peak\.forward \+1,048,576 B", text,
-                     re.MULTILINE)
+    (mark,) = re.findall(r"^::.*", text, re.MULTILINE)  # one for the line, not one for each fact
+    facts = "peak.first_step%2C peak.forward%2C peak.other"
+    assert mark.startswith(f"::error file=train.py,line=15,title=memory%3A {facts}::peak.first_step +1,048,576 B")
+    assert mark.count("+1,048,576 B") == 4 and mark.count("train.py:15") == 1
     assert "| ❌ peak.forward | 7,340,032 B | 8,388,608 B | grew | train.py:15 forward" in summary.read_text()
 
     root = xml.parse(here / "out/junit.xml").getroot()
@@ -115,6 +117,7 @@ def test_a_plant_of_one_mib_fails_in_every_format_with_its_line(here):
     failed = {case.get("name"): case.find("failure") for case in suite if case.find("failure") is not None}
     assert set(failed) == {"peak.first_step", "peak.forward", "peak.other"}
     assert "train.py:15" in failed["peak.forward"].get("message")
+    assert float(suite.get("time")) == float(suite.find("testcase").get("time")) > 0
 
     results = results_of(here / "check.sarif")
     assert {result["locations"][0]["physicalLocation"]["region"]["startLine"] for result in results} == {15}
@@ -123,6 +126,24 @@ def test_a_plant_of_one_mib_fails_in_every_format_with_its_line(here):
     (verdict,) = json.loads(check("--json", trace, code=1).stdout)["checks"]
     causes = [fact["causes"][0] for fact in verdict["facts"] if fact["failed"]]
     assert {cause["line"] for cause in causes} == {15} and {cause["bytes"] for cause in causes} == {MIB}
+
+
+def test_a_tolerance_is_a_share_or_bytes(here):
+    """Of an option, and as an update has written it."""
+    more = training(here / "more.dcmt", (*FORWARD, (15, 4)))
+    text = check(more, code=1).stdout
+    assert "+4 B (+0.00 %)" in text
+    for tolerance in ("0.1%", "64KiB"):
+        assert check("--tolerance", tolerance, more, code=0).stdout.startswith("PASS")
+    planted = training(here / "planted.dcmt", PLANTED)
+    text = check("--tolerance", "1%", planted, code=1).stdout
+    assert "tolerance 73,400 B" in text and f"--tolerance 1% {planted}\n" in text
+    update = recorded.tool("check", "--update", "--tolerance", "1%", "--baseline", "gpt.json", here / "first.dcmt")
+    assert update.returncode == 0 and "0.00 %" not in update.stdout, update.stdout + update.stderr
+    assert check(more, code=0).stdout.startswith("PASS")
+    assert recorded.tool("check", "--update", "--baseline", "gpt.json", more).returncode == 0
+    assert "since" not in check(more, code=0).stdout  # +4 B in all is +0.00 %
+    assert check(planted, code=1)
 
 
 def test_a_gain_fails_under_strict_alone(here):
@@ -198,6 +219,7 @@ def test_bad_baselines_are_one_line(here):
     (("--update", "--junit", "x.xml"), "--junit"),
     (("--date", "2026-02-30"), "2026-02-30 is no date"),
     (("--recordings", "0"), "--recordings"),
+    (("--tolerance", "some"), "neither a share, as 1%, nor bytes"),
 ])  # fmt: skip
 def test_options_that_make_no_sense_are_one_line(here, options, word):
     before = (here / "gpt.json").read_text()
@@ -226,7 +248,9 @@ def test_a_stop_ends_the_checks_of_a_folder(here):
 
 
 def test_a_command_that_cannot_be_recorded_says_why(here):
-    missing = recorded.one_line(check("--", "no_such_program", code=7), 7)
+    missing = recorded.one_line(check("--junit", "out.xml", "--", "no_such_program", code=7), 7)
+    error = xml.parse(here / "out.xml").getroot().find("testsuite/testcase/error")
+    assert "the command failed (exit 127)" in error.get("message")
     assert missing.endswith("so nothing was compared: no_such_program: command not found"), missing
     nothing = check("--", "true", code=6)
     assert nothing.stdout.startswith("NO VERDICT  no process that was followed made a tensor: nothing was recorded\n")
@@ -285,6 +309,7 @@ def test_a_command_is_recorded_and_compared_in_one(here, monkeypatch):
     assert re.search(r"finding 1 \(grows\), train\.py:9 .*held by main[.:] ?seen", step.stdout), step.stdout
     assert re.search(r"^::error file=train\.py,line=9,", step.stdout, re.MULTILINE)
     assert (here / "dc-memtrace-check" / "net.json").exists()
+    assert (here / "dc-memtrace-check" / ".gitignore").read_text() == "*\n"
     assert list((here / "dc-memtrace-check" / "net-1").glob("*.dcmt"))
     assert (here / "dc-memtrace.sarif").exists() and "## Memory" in (here / "summary.md").read_text()
     (here / "train.py").write_text(PROGRAM.replace("ones(256, 256)", "ones(96, 256)"))

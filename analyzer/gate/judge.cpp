@@ -144,7 +144,7 @@ void judge_new(CheckedFact& fact, const Section& section, const Rules& rules) {
   std::int64_t highest = 0;
   for (const BaselineFact& each : section.facts) {
     if (fact.name.starts_with("peak.") && each.name.starts_with("peak."))
-      highest = std::max(highest, each.value + each.tolerance);
+      highest = std::max(highest, each.value + std::max(each.tolerance, rules.allowance.of(each.value, section)));
   }
   if (fact.now <= highest) return;
   fact.state = State::kGrew;
@@ -256,6 +256,7 @@ Expected<Verdict> judge(const std::string& baseline_path, const Baseline& baseli
     }
     fact.baseline = before->value;
     fact.tolerance = before->tolerance;
+    if (unit == Unit::kBytes) fact.tolerance = std::max(fact.tolerance, rules.allowance.of(before->value, *section));
     fact.anchor = before->anchor;
     fact.since = before->since;
     if (now == nullptr && before->optional) {

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "analyzer/gate/allowance.h"
 #include "analyzer/gate/baseline.h"
 #include "analyzer/gate/verdict.h"
 #include "trace/base/status.h"
@@ -15,6 +16,7 @@ struct Rules {
   bool on_main = false;                   ///< an expected retention fails after its last day
   std::vector<std::string> require = {};  ///< requirements in addition to the baseline's
   std::string today = {};                 ///< "2026-11-25"
+  Allowance allowance = {};               ///< what bytes may exceed the baseline by, if that is more than its tolerance
 };
 
 /// `baseline_path`: as messages print it. Fails as unmet() does.
