@@ -62,7 +62,7 @@ def test_a_process_that_gives_itself_a_rank_has_it(tmp_path):
 
 
 def test_children_by_exec_are_recorded_and_forks_are_not(tmp_path):
-    """Of a child's child, it is known whether it left in order."""
+    """Of a child's child, it is known how it ended, too."""
     child = "import os, torch; torch.ones({0}); {1}"
     program = tmp_path / "parent.py"
     program.write_text(
@@ -85,7 +85,8 @@ def test_children_by_exec_are_recorded_and_forks_are_not(tmp_path):
     }  # fmt: skip
     parent, orderly, abrupt = frozenset({200_000, 240_000}), frozenset({360_000}), frozenset({400_000})
     # The parent before and after the fork. A forked child is silent.
-    assert exits == {parent: "exit 0", orderly: "exit unseen", abrupt: "unknown"}
+    assert set(exits) == {parent, orderly, abrupt} and exits[parent] == "exit 0"
+    assert exits[orderly] in recorded.exits(3, "exit unseen") and exits[abrupt] in recorded.exits(3, "unknown")
 
 
 def test_a_process_that_executes_itself_has_a_trace_per_image(tmp_path):

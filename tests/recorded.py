@@ -25,6 +25,13 @@ SAMPLE_OPERATORS = ("--operators", PROGRAMS / "sample_operators.toml")
 SAMPLE = ROOT / "samples" / "zero3_release" / "train.py"
 
 
+def exits(code: int, without: str) -> set[str]:
+    """What the trace of a process says that is no child of the recorder, and exited with this code. `without`: what it says where the
+    code is not known. From Linux 6.15 on, the kernel keeps the code; before that, it is known if the parent is slow to ask."""
+    keeps = tuple(map(int, os.uname().release.split("-")[0].split(".")[:2])) >= (6, 15)
+    return {f"exit {code}"} if keeps else {f"exit {code}", without}
+
+
 def some(cases, of: int) -> list:
     """All cases for scripts/soak, else every `of`-th one."""
     return list(cases)[:: 1 if ALL else of]

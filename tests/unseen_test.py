@@ -58,7 +58,7 @@ def test_a_pid_namespace_is_no_hindrance(tmp_path):
     result = run(tmp_path / "out", *before, LIFE, "make", 3)
     assert (result.stdout, result.stderr, result.returncode) == ("3\n", "", 0)
     trace = life_safety.the_trace(tmp_path / "out")
-    assert life_safety.blocks(trace) == 3 and recorded.meta(trace)["exit"] == "exit unseen"
+    assert life_safety.blocks(trace) == 3 and recorded.meta(trace)["exit"] in recorded.exits(0, "exit unseen")
 
 
 def test_a_program_without_tensors_was_followed(tmp_path):

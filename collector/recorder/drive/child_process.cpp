@@ -7,9 +7,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 #include <sstream>
+#include <string_view>
 
 namespace dcmt::recorder {
 namespace {
@@ -21,6 +25,44 @@ int check_file(const std::string& path) {
   struct stat file {};
   if (stat(path.c_str(), &file) != 0) return errno == ENOENT || errno == ENOTDIR ? kNotFound : kNotExecutable;
   return S_ISREG(file.st_mode) && access(path.c_str(), X_OK) == 0 ? 0 : kNotExecutable;
+}
+
+/// How many letters differ, where two neighbours that changed places count once; the words have at most 64.
+std::size_t typing_errors(std::string_view word, std::string_view other) {
+  constexpr std::size_t kMost = 64;
+  if (word.size() >= kMost || other.size() >= kMost) return kMost;
+  std::array<std::array<std::size_t, kMost>, kMost> errors{};
+  for (std::size_t i = 0; i <= word.size(); ++i) {
+    for (std::size_t j = 0; j <= other.size(); ++j) {
+      if (i == 0 || j == 0) {
+        errors[i][j] = i + j;
+        continue;
+      }
+      const bool same = word[i - 1] == other[j - 1];
+      errors[i][j] = std::min({errors[i - 1][j] + 1, errors[i][j - 1] + 1, errors[i - 1][j - 1] + (same ? 0 : 1)});
+      const bool swapped = i > 1 && j > 1 && word[i - 1] == other[j - 2] && word[i - 2] == other[j - 1];
+      if (swapped) errors[i][j] = std::min(errors[i][j], errors[i - 2][j - 2] + 1);
+    }
+  }
+  return errors[word.size()][other.size()];
+}
+
+/// A file of the same folder whose name could be meant; empty if there is none.
+std::string file_with_like_name(const std::string& path) {
+  constexpr std::size_t kMostErrors = 2;
+  const std::filesystem::path wanted(path);
+  const std::filesystem::path folder = wanted.has_parent_path() ? wanted.parent_path() : ".";
+  std::string best;
+  std::size_t fewest = kMostErrors + 1;
+  std::error_code error;
+  for (std::filesystem::directory_iterator at(folder, error), end; !error && at != end; at.increment(error)) {
+    const std::string name = at->path().filename().string();
+    const std::size_t errors = typing_errors(wanted.filename().string(), name);
+    if (errors >= fewest || !at->is_regular_file(error)) continue;
+    fewest = errors;
+    best = wanted.has_parent_path() ? at->path().string() : name;
+  }
+  return best;
 }
 
 /// A process that dies with its parent must die with ours, too.
@@ -47,7 +89,11 @@ int check_executable(const std::string& program) {
 }
 
 std::string not_started_line(const std::string& program, int code) {
-  return program + (code == kNotFound ? ": command not found" : ": cannot be executed");
+  if (code != kNotFound) return program + ": cannot be executed";
+  const bool is_file = program.ends_with(".py") || program.find('/') != std::string::npos;
+  if (!is_file) return program + ": command not found";
+  const std::string other = file_with_like_name(program);
+  return program + ": no such file" + (other.empty() ? "" : ". There is " + other);
 }
 
 Expected<pid_t> start_child(const std::vector<std::string>& command,

@@ -1,7 +1,6 @@
 #include "collector/recorder/drive/job_processes.h"
 
 #include <fmt/format.h>
-#include <sys/wait.h>
 
 #include <cstdint>
 #include <cstdlib>
@@ -11,6 +10,7 @@
 #include <utility>
 
 #include "collector/recorder/target/process_table.h"
+#include "collector/recorder/target/watched_exit.h"
 #include "trace/base/read_file.h"
 
 namespace dcmt::recorder {
@@ -21,18 +21,20 @@ namespace fs = std::filesystem;
 /// Time between two searches for processes that have begun or ended.
 constexpr auto kSearchEvery = std::chrono::milliseconds(50);
 
-/// From the command's own end if that is known, else from the agent's state.
+/// From the process's end if that is known, else from the agent's state.
 std::string exit_of(const RecordedProcess& process, const Command& command) {
-  if (process.pid != command.pid() || !command.wait_status()) return process.recorder->unseen_exit();
-  const int status = *command.wait_status();
-  return WIFSIGNALED(status) ? fmt::format("signal {}", WTERMSIG(status)) : fmt::format("exit {}", WEXITSTATUS(status));
+  const std::optional<int> status = process.pid == command.pid() ? command.wait_status() : process.exit.wait_status();
+  return status ? exit_words(*status) : process.recorder->unseen_exit();
 }
 
 /// A process whose start could not be read from /proc cannot be found: it is recorded until the command has ended.
 bool has_ended(const RecordedProcess& process, const Command& command) {
   const std::uint64_t start = process.recorder->spool().facts().process_start;
   if (process.pid == command.pid() || start == 0) return command.wait_status().has_value();
-  return process.pid == 0 || process_start(process.pid) != start;
+  if (process.pid == 0) return true;
+  // The first thread of a process can end, and be a zombie, before the others.
+  if (const std::optional<bool> ended = process.exit.has_ended()) return *ended;
+  return process_start(process.pid) != start;
 }
 
 }  // namespace

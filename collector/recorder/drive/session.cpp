@@ -12,6 +12,7 @@
 #include "collector/recorder/console/oom_lines.h"
 #include "collector/recorder/folder/folder_lock.h"
 #include "collector/recorder/folder/trace_names.h"
+#include "trace/base/memory_error.h"
 #include "trace/base/quantities.h"
 #include "trace/base/shell_words.h"
 #include "trace/sql/trace_file.h"
@@ -32,6 +33,24 @@ bool has_content(const std::string& trace) {
   if (!query.ok()) return false;
   const Expected<bool> row = query->step();
   return row.ok() && *row && query->integer(0) != 0;
+}
+
+/// "rank 3", "process 4711".
+std::string name_of(const ProcessRecorder& recorder) {
+  const spool::ProcessFacts& facts = recorder.spool().facts();
+  return facts.rank >= 0 ? fmt::format("rank {}", facts.rank) : fmt::format("process {}", facts.pid);
+}
+
+/// The note of a MemoryError that ended the program; empty if none did.
+std::string memory_error_of(const std::string& trace) {
+  Expected<Database> database = open_trace(trace);
+  if (!database.ok()) return {};
+  Expected<Statement> query = database->prepare(
+      "SELECT s.text FROM diagnostic d JOIN string s ON s.id = d.text WHERE s.text LIKE ?1 || '%' LIMIT 1");
+  if (!query.ok()) return {};
+  query->bind(1, kMemoryErrorNote);
+  const Expected<bool> row = query->step();
+  return row.ok() && *row ? std::string(query->text(0)) : std::string();
 }
 
 bool is_there(const std::string& path) {
@@ -76,7 +95,7 @@ Expected<RecordedProcess*> Session::begin(NewProcess process) {
     if (options_.owners && !options_.layouts.empty()) (*recorder)->read_memory_of(process.pid, options_.layouts);
   }
   if (process.has_past) (*recorder)->begin_with_past();
-  RecordedProcess recorded{process.source, process.pid, std::move(*recorder)};
+  RecordedProcess recorded{process.source, process.pid, std::move(*recorder), WatchedExit(process.pid)};
   return &live_.emplace(process.source, std::move(recorded)).first->second;
 }
 
@@ -107,6 +126,7 @@ Status Session::finish(RecordedProcess& process, const std::string& exit) {
   if (refused) note(recorder.spool().message());
   const Status done = recorder.finish(exit, "finished");
   report_out_of_memory(recorder);
+  note_signal(process, exit);
   out_of_memory_ += recorder.totals().out_of_memory;
   steps_ = std::max(steps_, recorder.totals().steps);
   if (!done.ok()) {
@@ -115,6 +135,9 @@ Status Session::finish(RecordedProcess& process, const std::string& exit) {
   }
   const std::string key = spool_stem(process.source);
   const std::string trace = recorder.trace_path();
+  if (const std::string error = memory_error_of(trace); !error.empty()) {
+    note(name_of(recorder) + " ended with " + error);
+  }
   const bool is_kept = rules_.keeps_empty || (!refused && has_content(trace));
   live_.erase(process.source);
   if (!is_kept) {
@@ -127,6 +150,15 @@ Status Session::finish(RecordedProcess& process, const std::string& exit) {
     finished_.push_back(trace);
   }
   return {};
+}
+
+void Session::note_signal(const RecordedProcess& process, const std::string& exit) {
+  const std::string signal = signal_name(exit);
+  if (signal.empty()) return;
+  const Totals totals = process.recorder->totals();
+  note(fmt::format("{} was ended by {} in step {}: {} were allocated by torch then, {} at the peak",
+                   name_of(*process.recorder), signal, totals.steps, rounded_bytes(totals.allocated_bytes),
+                   rounded_bytes(totals.peak_bytes)));
 }
 
 void Session::close() {

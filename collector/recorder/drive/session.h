@@ -16,6 +16,7 @@
 #include "collector/recorder/folder/run_folder.h"
 #include "collector/recorder/folder/trace_mover.h"
 #include "collector/recorder/process/process_recorder.h"
+#include "collector/recorder/target/watched_exit.h"
 #include "trace/base/status.h"
 #include "trace/spool/spool_reader.h"
 
@@ -50,6 +51,7 @@ struct RecordedProcess {
   std::string source;  ///< as in NewProcess
   pid_t pid = 0;       ///< as in NewProcess
   std::unique_ptr<ProcessRecorder> recorder;
+  WatchedExit exit;
 };
 
 /// Thread-safety: none.
@@ -90,6 +92,7 @@ class Session {
   [[nodiscard]] std::string status_line() const;
 
  private:
+  void note_signal(const RecordedProcess& process, const std::string& exit);
   void note_moved(std::vector<MovedTrace> moved);
   void report_out_of_memory(ProcessRecorder& process);
   Status give_up(const RecordedProcess& process, const Error& error);
