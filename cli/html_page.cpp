@@ -1,6 +1,8 @@
 #include "cli/html_page.h"
 
 #include <algorithm>
+#include <ctime>
+#include <vector>
 
 #include "analyzer/model/report.h"
 #include "analyzer/model/stack_tree.h"
@@ -9,6 +11,7 @@
 #include "render/scene/flame.h"
 #include "render/scene/svg.h"
 #include "trace/base/xml_text.h"
+#include "trace/sql/meta_keys.h"
 
 namespace dcmt::cli {
 namespace {
@@ -93,11 +96,30 @@ std::string live_table(const model::Groups& groups) {
   return html;
 }
 
+/// "python train.py · 2026-11-29 03:24 UTC · torch 2.15.0 · Python 3.11.2 · dc-memtrace 0.1.0"
+std::string origin_of(const LoadedTrace& trace) {
+  const analyzer::RunFacts& facts = trace.analysis.facts;
+  std::vector<std::string> parts;
+  if (!facts.command.empty()) parts.push_back(facts.command);
+  if (const std::int64_t ns = trace.data->meta_integer(meta::kStartRealNs).value_or(0); ns > 0) {
+    const std::time_t seconds = ns / 1'000'000'000;
+    std::tm parts_of_time{};
+    gmtime_r(&seconds, &parts_of_time);
+    char text[32];
+    parts.emplace_back(text, std::strftime(text, sizeof text, "%Y-%m-%d %H:%M UTC", &parts_of_time));
+  }
+  if (!facts.torch.empty()) parts.push_back("torch " + facts.torch);
+  if (!facts.python.empty()) parts.push_back("Python " + facts.python);
+  if (!facts.tool_version.empty()) parts.push_back("dc-memtrace " + facts.tool_version);
+  return joined(parts, " · ");
+}
+
 }  // namespace
 
 Status HtmlPage::add(const LoadedTrace& trace, const std::string& report_text) {
   titles_.push_back(trace.path);
-  body_ += "<h1>" + xml_escaped(trace.path) + "</h1>\n";
+  body_ += "<h1>" + xml_escaped(trace.path) + "</h1>\n<p>" + xml_escaped(origin_of(trace)) + "</p>\n<pre>" +
+           xml_escaped(report_text) + "</pre>\n";
   for (const analyzer::DeviceAnalysis& device : trace.analysis.devices) {
     DCMT_ASSIGN_OR_RETURN(const std::unique_ptr<load::DeviceTimeline> timeline,
                           load::DeviceTimeline::make(trace.analysis, device, {}));
@@ -111,7 +133,6 @@ Status HtmlPage::add(const LoadedTrace& trace, const std::string& report_text) {
              scene::flame_svg(flame_of(model::stack_tree_of(live)), kWidth, kDeepest, scene::kLight) +
              live_table(live.by(analyzer::GroupBy::kSite));
   }
-  body_ += "<h2>Report</h2>\n<pre>" + xml_escaped(report_text) + "</pre>\n";
   return {};
 }
 

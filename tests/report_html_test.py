@@ -38,7 +38,7 @@ def trace_with(folder: pathlib.Path, sites: int, name: str = "rank0.dcmt") -> pa
         trace.insert("frame", **frame)
         trace.insert("stack", id=site + 1, parent=None, frame=site + 1)
         trace.lifetime("block", trace.next_seq(), None, address=site + 1, bytes=100_000 + site, stack=site + 1)
-    trace.save()
+    trace.save(command="python train.py", start_real_ns=10**18, torch="2.15.0")
     return folder / name
 
 
@@ -64,6 +64,8 @@ def test_a_page_says_what_the_report_says(tmp_path: pathlib.Path) -> None:
     check_closed(page)
     text = recorded.tool("report", trace).stdout
     assert text.strip() in page.text
+    assert page.text.index(text.strip()) < page.text.index("Alive at this peak")  # the answer comes first
+    assert "python train.py · 2001-09-09 01:46 UTC · torch 2.15.0" in page.text
     peak = sum(100_000 + site for site in range(30))
     assert f"Peak {peak / 2**20:.1f} MiB" in page.text
     rows = re.findall(r"([\d,]+) B[\d.]+ %1(\S+)", page.text.replace("\n", ""))
