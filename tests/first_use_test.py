@@ -122,7 +122,7 @@ def test_lines_fit_on_a_terminal_of_80_columns(folder, command):
 def test_the_status_line_has_a_row_of_its_own(folder):
     text = on_terminal(recorded.TOOL, "run", "-o", folder / "shown", "train.py", cwd=folder)
     statuses = re.findall(r"\x1b7\x1b\[30;1H\x1b\[2K([^\x1b]*)\x1b8", text)
-    assert any(" records · " in status for status in statuses), text
+    assert any(re.search(r"^step \d+ · \d+:\d\d · [\d.]+ \w+\b[^·]* · peak [\d.]+ \w+ · ", status) for status in statuses), text
     assert all(len(status) <= 80 for status in statuses)
     # The rest: the program's output as written, and the last message of `run`.
     rest = re.sub(r"\x1b7\x1b\[30;1H\x1b\[2K[^\x1b]*\x1b8|\x1b7\x1b\[[0-9;]*r\x1b8|\x1bD\x1b\[A", "", text)

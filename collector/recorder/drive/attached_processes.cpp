@@ -164,7 +164,7 @@ Status AttachedProcesses::finish(One& one, bool left) {
   return session_.finish(*std::exchange(one.recorded, nullptr), lives ? "still running" : recorder.unseen_exit());
 }
 
-std::string AttachedProcesses::status() const {
+std::string AttachedProcesses::status() {
   const std::string waits =
       options_.when && !counts_from_ ? "waits for " + text_of(options_.when->condition) + " · " : "";
   return waits + session_.status_line();

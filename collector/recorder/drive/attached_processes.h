@@ -55,7 +55,7 @@ class AttachedProcesses {
   Status leave(const std::vector<One*>& leaving);
   /// @param left  we have left the process; it did not end
   Status finish(One& one, bool left);
-  [[nodiscard]] std::string status() const;
+  [[nodiscard]] std::string status();
 
   const AttachOptions& options_;
   SignalQueue& signals_;

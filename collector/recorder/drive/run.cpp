@@ -48,7 +48,7 @@ Expected<std::string> find_agent(const std::string& libraries) {
 }
 
 /// Records until the command has ended, and until its child processes have ended or need not be waited for.
-Status record(Command& command, JobProcesses& processes, const Session& session, SignalQueue& signals,
+Status record(Command& command, JobProcesses& processes, Session& session, SignalQueue& signals,
               const RunOptions& options, StatusLine& line) {
   using Clock = std::chrono::steady_clock;
   std::optional<Clock::time_point> ended;

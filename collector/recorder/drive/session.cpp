@@ -186,7 +186,7 @@ std::int64_t Session::steps() const {
   return most;
 }
 
-std::string Session::status_line() const {
+std::string Session::status_line() {
   Totals sum;
   std::set<std::int32_t> ranks;
   std::int64_t bytes = 0;
@@ -195,6 +195,8 @@ std::string Session::status_line() const {
     const Totals totals = process->totals();
     sum.records += totals.records;
     sum.lost += static_cast<std::int64_t>(process->spool().lost());
+    // Of the process with the highest peak.
+    if (totals.peak_bytes > sum.peak_bytes) sum.allocated_bytes = totals.allocated_bytes;
     sum.peak_bytes = std::max(sum.peak_bytes, totals.peak_bytes);
     ranks.insert(process->spool().facts().rank);
     std::error_code error;
@@ -207,8 +209,15 @@ std::string Session::status_line() const {
   std::string who;
   if (ranks.size() == 1) who = fmt::format("rank {} · ", *ranks.begin());
   if (ranks.size() > 1) who = fmt::format("rank {}–{} · ", *ranks.begin(), *ranks.rbegin());
-  return fmt::format("{}step {} · {} records · {} on disk · {} lost · peak {}", who, steps(), human_count(sum.records),
-                     rounded_bytes(bytes), sum.lost, rounded_bytes(sum.peak_bytes));
+  growth_.add(steps(), sum.allocated_bytes);
+  constexpr std::int64_t kLeast = 1024;
+  const std::int64_t a_step = growth_.bytes_a_step().value_or(0);
+  const std::string growth = a_step >= kLeast ? fmt::format(", {} more each step", rounded_bytes(a_step)) : "";
+  const auto seconds =
+      std::chrono::duration_cast<std::chrono::seconds>(std::chrono::steady_clock::now() - began_).count();
+  return fmt::format("{}step {} · {}:{:02} · {}{} · peak {} · {} records, {} lost, {} on disk", who, steps(),
+                     seconds / 60, seconds % 60, rounded_bytes(sum.allocated_bytes), growth,
+                     rounded_bytes(sum.peak_bytes), human_count(sum.records), sum.lost, rounded_bytes(bytes));
 }
 
 void Session::note_moved(std::vector<MovedTrace> moved) {

@@ -3,6 +3,7 @@
 
 #include <sys/types.h>
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -11,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "collector/recorder/console/step_growth.h"
 #include "collector/recorder/drive/recording_options.h"
 #include "collector/recorder/folder/local_folder.h"
 #include "collector/recorder/folder/run_folder.h"
@@ -89,7 +91,8 @@ class Session {
   [[nodiscard]] const std::vector<std::string>& finished() const { return finished_; }
   /// Steps of the process with the most.
   [[nodiscard]] std::int64_t steps() const;
-  [[nodiscard]] std::string status_line() const;
+  /// Call it regularly: it compares the figures of different times.
+  [[nodiscard]] std::string status_line();
 
  private:
   void note_signal(const RecordedProcess& process, const std::string& exit);
@@ -105,6 +108,8 @@ class Session {
   TraceMover mover_;
   std::map<std::string, RecordedProcess> live_;  ///< by source
   std::vector<std::string> finished_;
+  StepGrowth growth_;
+  const std::chrono::steady_clock::time_point began_ = std::chrono::steady_clock::now();
   std::vector<std::string> notes_;
   bool unfinished_ = false;
   Status moved_;
