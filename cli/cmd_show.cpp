@@ -1,6 +1,5 @@
 #include <functional>
 #include <iostream>
-#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -41,12 +40,6 @@ struct Options {
   std::string asked;
   analyzer::CurveQuestion curve;
 };
-
-std::map<std::string, analyzer::GroupBy> groups_by_name() {
-  std::map<std::string, analyzer::GroupBy> groups;
-  for (const auto& [name, by] : analyzer::kGroupNames) groups.emplace(name, by);
-  return groups;
-}
 
 /// Prints the views of one trace, as text or as JSON.
 class Shown {
@@ -108,7 +101,7 @@ View of_loaded(Status (*show_one)(const LoadedTrace&, const Options&, const Styl
 
 Status show_peak(const LoadedTrace& trace, const Options& options, const Style& style, Shown& shown) {
   shown.add(model::peak_view(trace.path, trace.analysis),
-            [&](const auto& view) { return peak_text(view, groups_by_name().at(options.by), style); });
+            [&](const auto& view) { return peak_text(view, *Grouping::named(options.by), style); });
   return {};
 }
 
@@ -121,7 +114,7 @@ Status show_releases(const LoadedTrace& trace, const Options& /*options*/, const
 Status show_live(const LoadedTrace& trace, const Options& options, const Style& style, Shown& shown) {
   DCMT_ASSIGN_OR_RETURN(const model::LiveView live,
                         model::live_view(trace.path, trace.analysis, options.at, options.device.empty()));
-  shown.add(live, [&](const auto& view) { return live_text(view, groups_by_name().at(options.by), style); });
+  shown.add(live, [&](const auto& view) { return live_text(view, *Grouping::named(options.by), style); });
   return {};
 }
 
@@ -141,7 +134,7 @@ Status show_holders(const LoadedTrace& trace, const Options& options, const Styl
 
 Status show_saved(const LoadedTrace& trace, const Options& options, const Style& style, Shown& shown) {
   DCMT_ASSIGN_OR_RETURN(const model::SavedView saved, model::saved_view(trace.path, trace.analysis, options.at));
-  shown.add(saved, [&](const auto& view) { return saved_text(view, style); });
+  shown.add(saved, [&](const auto& view) { return saved_text(view, Grouping::named(options.by), style); });
   return {};
 }
 
@@ -212,13 +205,18 @@ std::string overview(Parser show_command) {
 }
 
 void add_grouping(Parser view, const std::shared_ptr<Options>& options) {
-  std::vector<std::string> names;
-  for (const auto& [name, by] : groups_by_name()) names.push_back(name);
+  const auto wrong = [](const std::string& name) -> std::string {
+    if (Grouping::named(name)) return {};
+    std::string names;
+    for (const auto& [each, by] : analyzer::kGroupNames) names += (names.empty() ? "" : ", ") + std::string(each);
+    return "must be one of " + names + ", module:DEPTH";
+  };
   view.add_option("--by", options->by,
                   "Group by site, operator, phase, kind, category (parameter, gradient, optimizer state, saved for "
-                  "backward, …), owner (the parameter gathered), origin (of its gather) or "
+                  "backward, …), module (model.layers.3.mlp; module:2 joins model.layers.*), owner (the parameter "
+                  "gathered), origin (of its gather) or "
                   "holder (the variable, container or graph that was found in the program's memory)")
-      .one_of(names)
+      .check(wrong)
       .capture_default_str();
 }
 
@@ -238,6 +236,7 @@ void add_show_command(Parser app, int& exit_code) {
       "  dc-memtrace show curve out/\n"
       "  dc-memtrace show peak out/ --by operator\n"
       "  dc-memtrace show peak out/ --by holder\n"
+      "  dc-memtrace show peak out/ --by module:3\n"
       "  dc-memtrace show releases out/rank0.dcmt\n"
       "  dc-memtrace show live out/ --at step:3\n"
       "  dc-memtrace show storage out/rank0.dcmt 417\n"
@@ -315,9 +314,15 @@ void add_show_command(Parser app, int& exit_code) {
       "  dc-memtrace show holders out/ train.py:17 --json");
 
   auto saved = std::make_shared<Options>();
+  saved->by.clear();
   view = add_view(command, "saved", "What autograd keeps for backward, by node and field", saved, of_loaded(show_saved),
                   exit_code);
   view.add_option("--at", saved->at, "Of what was alive then; names as for `show live`").capture_default_str();
+  view.add_option("--by", saved->by, "By module instead: module, or module:DEPTH, as for `show live`")
+      .check([](const std::string& name) -> std::string {
+        const std::optional<Grouping> by = Grouping::named(name);
+        return by && by->by == analyzer::GroupBy::kModule ? "" : "must be module or module:DEPTH";
+      });
   view.footer(
       "The rows come from readings of the program's memory. Whether backward read the values is not observed.\n\n"
       "Examples:\n"

@@ -38,7 +38,7 @@ std::string report_text(const std::vector<LoadedTrace>& traces) {
   return text.text() + run_text(ranks, Style{}) + text.next_line();
 }
 
-std::string live_of(const LoadedTrace& trace, const std::string& at, analyzer::GroupBy by) {
+std::string live_of(const LoadedTrace& trace, const std::string& at, const Grouping& by) {
   const Expected<model::LiveView> view = model::live_view(trace.path, trace.analysis, at, true);
   EXPECT_TRUE(view.ok()) << view.error().message;
   return live_text(*view, by, Style{});
@@ -171,9 +171,9 @@ TEST(GoldenText, SeveralDevicesAndFindingsTogether) {
   auto traces = load_traces({trace.folder().string()}, std::nullopt);
   ASSERT_TRUE(traces.ok());
   ASSERT_TRUE(keep_device(traces->front(), "cpu").ok());
-  expect_golden("report_one_device.txt",
-                replaced(report_text(*traces), trace.folder().string(), "out") + "\n" +
-                    peak_text(model::peak_view("", traces->front().analysis), analyzer::GroupBy::kKind, Style{}));
+  expect_golden("report_one_device.txt", replaced(report_text(*traces), trace.folder().string(), "out") + "\n" +
+                                             peak_text(model::peak_view("", traces->front().analysis),
+                                                       Grouping{analyzer::GroupBy::kKind}, Style{}));
 }
 
 TEST(GoldenText, UseAfterReleaseAndNeverReleased) {
@@ -306,8 +306,9 @@ TEST(GoldenText, ShowStorageReleasesPeakAndLive) {
   const std::string text =
       storage_text(*storage, Style{}) + "\n" +
       releases_text(model::releases_view(loaded.path, loaded.analysis), Style{}) + "\n" +
-      peak_text(model::peak_view(loaded.path, loaded.analysis), analyzer::GroupBy::kOperator, Style{}) + "\n" +
-      live_of(loaded, "20", analyzer::GroupBy::kSite) + "\n" + live_of(loaded, "40", analyzer::GroupBy::kOwner);
+      peak_text(model::peak_view(loaded.path, loaded.analysis), Grouping{analyzer::GroupBy::kOperator}, Style{}) +
+      "\n" + live_of(loaded, "20", {analyzer::GroupBy::kSite}) + "\n" +
+      live_of(loaded, "40", {analyzer::GroupBy::kOwner});
   expect_golden("show.txt", replaced(text, trace.folder().string(), "out"));
 }
 

@@ -21,13 +21,17 @@ std::string holders_of(const model::SavedField& field) {
 
 }  // namespace
 
-std::string saved_text(const model::SavedView& view, const Style& style) {
+std::string saved_text(const model::SavedView& view, const std::optional<Grouping>& by, const Style& style) {
   std::string text = style.bold(fmt::format("saved for backward   {} in {}", style.bytes(view.bytes),
                                             counted(view.storages, "storage"))) +
                      fmt::format("   alive at seq {} · the memory was read {}\n", grouped(view.at_seq.value),
                                  counted(view.readings, "time"));
   if (view.readings == 0) return text + "The memory was not read: what autograd keeps is not known.\n";
   if (view.fields.empty()) return text + "No reading found any of what was alive then in the field of a node.\n";
+  if (by) {
+    return text + module_table(by->depth != 0 ? analyzer::at_depth(view.by_module, by->depth) : view.by_module,
+                               kMostFields, style);
+  }
   Table table({"bytes", "storages", "elsewhere too", "node", "field", "graph held by"},
               {true, true, true, false, false, false});
   for (std::size_t i = 0; i < view.fields.size() && i < kMostFields; ++i) {

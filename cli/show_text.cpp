@@ -4,7 +4,6 @@
 
 #include <vector>
 
-#include "cli/groups_text.h"
 #include "cli/peak_text.h"
 #include "render/wording/story_words.h"
 #include "trace/base/shell_words.h"
@@ -12,7 +11,6 @@
 namespace dcmt::cli {
 namespace {
 
-using analyzer::GroupBy;
 using model::DevicePeak;
 using model::Release;
 
@@ -55,7 +53,7 @@ std::string other_device_line(std::string_view device, Bytes peak, const Style& 
   return fmt::format("also allocated on {}: peak {}; see --device {}\n", device, style.bytes(peak), device);
 }
 
-std::string peak_text(const model::PeakView& view, GroupBy by, const Style& style) {
+std::string peak_text(const model::PeakView& view, const Grouping& by, const Style& style) {
   const model::LivePeak& peak = view.peak;
   if (!peak.at) return "Nothing was allocated in this trace.\n";
   std::string text = style.bold(fmt::format("peak allocated  {}", style.bytes(peak.bytes))) + "   " +
@@ -68,13 +66,12 @@ std::string peak_text(const model::PeakView& view, GroupBy by, const Style& styl
                           style.bytes(peak.predicted_last_use_bytes));
     }
   }
-  const model::Groups groups = peak.live.by(by);
-  text += group_table(groups, by, kMostGroups, style);
+  text += live_table(peak.live, by, kMostGroups, view.path, style);
   for (const DevicePeak& other : view.others) text += other_device_line(other.device.value_or(""), other.bytes, style);
-  return text + next_storage_line(groups, view.path);
+  return text;
 }
 
-std::string live_text(const model::LiveView& view, GroupBy by, const Style& style) {
+std::string live_text(const model::LiveView& view, const Grouping& by, const Style& style) {
   const auto blocks = static_cast<std::int64_t>(view.blocks().size());
   std::string text = style.bold(fmt::format("alive {}  {} in {}", point_text(view.at), style.bytes(view.bytes()),
                                             counted(blocks, "block"))) +
@@ -84,8 +81,7 @@ std::string live_text(const model::LiveView& view, GroupBy by, const Style& styl
   if (view.phase && !says_step) text += fmt::format(" · {}", *view.phase);
   text += "\n";
   if (blocks == 0) return text;
-  const model::Groups groups = view.live.by(by);
-  return text + group_table(groups, by, kMostGroups, style) + next_storage_line(groups, view.path);
+  return text + live_table(view.live, by, kMostGroups, view.path, style);
 }
 
 std::string releases_text(const model::ReleasesView& view, const Style& style) {

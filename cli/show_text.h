@@ -1,22 +1,25 @@
 // The views of `show` as text for people.
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "analyzer/model/holders_view.h"
 #include "analyzer/model/memory_view.h"
 #include "analyzer/model/saved_view.h"
 #include "analyzer/model/views.h"
+#include "cli/groups_text.h"
 #include "cli/text.h"
 
 namespace dcmt::cli {
 
-[[nodiscard]] std::string peak_text(const model::PeakView& view, analyzer::GroupBy by, const Style& style);
-[[nodiscard]] std::string live_text(const model::LiveView& view, analyzer::GroupBy by, const Style& style);
+[[nodiscard]] std::string peak_text(const model::PeakView& view, const Grouping& by, const Style& style);
+[[nodiscard]] std::string live_text(const model::LiveView& view, const Grouping& by, const Style& style);
 [[nodiscard]] std::string releases_text(const model::ReleasesView& view, const Style& style);
 [[nodiscard]] std::string holders_text(const model::HoldersView& view, const Style& style);
 [[nodiscard]] std::string memory_text(const model::MemoryView& view, const Style& style);
-[[nodiscard]] std::string saved_text(const model::SavedView& view, const Style& style);
+[[nodiscard]] std::string saved_text(const model::SavedView& view, const std::optional<Grouping>& by,
+                                     const Style& style);
 [[nodiscard]] std::string storage_text(const model::StorageView& view, const Style& style);
 
 /// The line in `show peak` and `show curve` about a device that they do not show.

@@ -24,7 +24,8 @@ Status read_blocks(Database& database, const Stretch& stretch, const Devices& de
       }),
       column<&BlockRow::storage, &Block::storage>(), column<&BlockRow::birth, &Block::birth>(),
       column<&BlockRow::free, &Block::end>(), column<&BlockRow::span, &Block::span>(),
-      column<&BlockRow::owner, &Block::owner>(), column<&BlockRow::stream, &Block::stream>().when(devices.has_streams));
+      column<&BlockRow::owner, &Block::owner>(), column<&BlockRow::module, &Block::module>(),
+      column<&BlockRow::stream, &Block::stream>().when(devices.has_streams));
 }
 
 Status read_storages(Database& database, const Stretch& stretch, Column<Storage>& storages) {

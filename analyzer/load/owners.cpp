@@ -45,7 +45,10 @@ Expected<Owners> Owners::load(Database& database) {
       database, "ORDER BY storage", [&](const Held& held) { owners.held.push_back(held); },
       column<&HeldRow::storage, &Held::storage>(), column<&HeldRow::scan, &Held::scan>(),
       column<&HeldRow::role>([](Held& held, NameText role) { held.role = known_role(role.text); }),
-      column<&HeldRow::otherwise, &Held::otherwise>()));
+      column<&HeldRow::otherwise, &Held::otherwise>(), column<&HeldRow::module, &Held::module>()));
+  DCMT_RETURN_IF_ERROR(read_rows<Module>(
+      database, "ORDER BY id", [&](const Module& module) { owners.modules.push_back(module); },
+      column<&ModuleRow::id, &Module::id>(), column<&ModuleRow::name, &Module::name>()));
   DCMT_RETURN_IF_ERROR(read_rows<FoundIn>(
       database, "ORDER BY storage, container",
       [&](const FoundIn& found) {
@@ -64,6 +67,8 @@ Expected<Owners> Owners::load(Database& database) {
 const Held* Owners::of(StorageId storage) const { return find_in(held, storage, &Held::storage); }
 
 const Container* Owners::container(ContainerId id) const { return find_in(containers, id, &Container::id); }
+
+const Module* Owners::module(ModuleId id) const { return find_in(modules, id, &Module::id); }
 
 const Scan* Owners::scan(ScanId id) const { return find_in(scans, id, &Scan::id); }
 

@@ -52,6 +52,7 @@ struct Held {
   StorageId storage;
   ScanId scan;
   std::string role;                     ///< "parameter"; empty: none
+  ModuleId module;                      ///< that has it, or its parameter
   bool otherwise = true;                ///< something other than entries of these containers leads to it, or may
   std::vector<ContainerId> containers;  ///< ascending
 };
@@ -63,7 +64,14 @@ struct FoundIn {
   ScanId scan;
 };
 
+/// A torch.nn.Module.
+struct Module {
+  ModuleId id;
+  StringId name;  ///< "model.layers.3.mlp"; zero: no reading found it
+};
+
 struct Owners {
+  std::vector<Module> modules;        ///< ascending by id
   std::vector<Scan> scans;            ///< ascending by id
   std::vector<Container> containers;  ///< ascending by id
   std::vector<OwnerPath> paths;   ///< ascending by storage; per storage the latest scan first, per scan the best first
@@ -76,6 +84,8 @@ struct Owners {
   /// nullptr if no scan found the storage.
   [[nodiscard]] const Held* of(StorageId storage) const;
   [[nodiscard]] const Container* container(ContainerId id) const;
+  /// nullptr for the zero id.
+  [[nodiscard]] const Module* module(ModuleId id) const;
   [[nodiscard]] const Scan* scan(ScanId id) const;
   [[nodiscard]] std::span<const OwnerPath> paths_to(StorageId storage) const;
   [[nodiscard]] std::span<const FoundIn> where_found(StorageId storage) const;

@@ -83,6 +83,7 @@ struct Block {
   Span span;
   StringId device;
   StringId owner;  ///< who keeps the block, if that is known and not a tensor
+  ModuleId module;
   std::int32_t stream = kNoStream;
 };
 

@@ -38,6 +38,10 @@ Groups LiveSet::by(analyzer::GroupBy by) const {
   return {analyzer::group_blocks(*data_, *phases_, analyzer::live_blocks(*data_, device_, at_), by, at_)};
 }
 
+std::vector<analyzer::ModuleGroup> LiveSet::by_module() const {
+  return analyzer::module_groups(*data_, *phases_, analyzer::live_blocks(*data_, device_, at_), at_);
+}
+
 std::vector<Group> LiveSet::composition() const {
   constexpr double kLeast = 0.01;
   constexpr std::size_t kMost = 6;

@@ -8,6 +8,7 @@
 #include "analyzer/model/range.h"
 #include "analyzer/model/values.h"
 #include "analyzer/storages/groups.h"
+#include "analyzer/storages/module_groups.h"
 
 namespace dcmt::model {
 
@@ -63,6 +64,7 @@ class LiveSet {
   [[nodiscard]] std::vector<analyzer::Group> by_origin() const { return by(analyzer::GroupBy::kOrigin).groups; }
   [[nodiscard]] std::vector<analyzer::Group> by_holder() const { return by(analyzer::GroupBy::kHolder).groups; }
   [[nodiscard]] std::vector<analyzer::Group> by_category() const { return by(analyzer::GroupBy::kCategory).groups; }
+  [[nodiscard]] std::vector<analyzer::ModuleGroup> by_module() const;
   static void describe_groups(auto&& field, std::string_view meaning) {
     field("by_site", &LiveSet::by_site, meaning);
     field("by_operator", &LiveSet::by_operator, "");
@@ -72,6 +74,7 @@ class LiveSet {
     field("by_origin", &LiveSet::by_origin, "");
     field("by_holder", &LiveSet::by_holder, "");
     field("by_category", &LiveSet::by_category, "");
+    field("by_module", &LiveSet::by_module, "");
   }
 
  private:

@@ -41,6 +41,7 @@ Expected<SavedView> saved_view(const std::string& path, const analyzer::Analysis
   view.at_seq = seq;
   view.readings = static_cast<std::int64_t>(data.owners.scans.size());
   std::map<SavedFieldName, Sum> sums;
+  std::vector<const analyzer::Block*> blocks;
   for (const analyzer::Storage& storage : data.storages) {
     if (!storage.span.covers(seq)) continue;
     std::map<SavedFieldName, std::set<std::string>> fields;
@@ -54,6 +55,9 @@ Expected<SavedView> saved_view(const std::string& path, const analyzer::Analysis
     if (fields.empty()) continue;
     ++view.storages;
     view.bytes.value += storage.bytes.value;
+    for (const analyzer::Block* block : data.blocks_by_storage.of(storage.id)) {
+      if (block->span.covers(seq)) blocks.push_back(block);
+    }
     for (const auto& [field, holders] : fields) {
       Sum& sum = sums[field];
       ++sum.storages;
@@ -67,6 +71,7 @@ Expected<SavedView> saved_view(const std::string& path, const analyzer::Analysis
         {field.node, field.field, {sum.holders.begin(), sum.holders.end()}, sum.storages, sum.bytes, sum.elsewhere});
   }
   std::ranges::stable_sort(view.fields, std::greater(), &SavedField::bytes);
+  view.by_module = analyzer::module_groups(data, analysis.phases, blocks, seq);
   return view;
 }
 

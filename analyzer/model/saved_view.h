@@ -8,6 +8,7 @@
 
 #include "analyzer/model/analysis.h"
 #include "analyzer/model/values.h"
+#include "analyzer/storages/module_groups.h"
 #include "trace/base/status.h"
 
 namespace dcmt::model {
@@ -36,6 +37,7 @@ struct SavedView {
   std::int64_t storages = 0, readings = 0;
   Bytes bytes;
   std::vector<SavedField> fields;
+  std::vector<analyzer::ModuleGroup> by_module;
 
   static constexpr std::string_view kShape = "show saved";
   static void describe(auto&& field) {
@@ -46,6 +48,7 @@ struct SavedView {
     field("bytes", &SavedView::bytes, "of these, each once");
     field("readings", &SavedView::readings, "of the memory, in the run");
     field("fields", &SavedView::fields, "most bytes first; a storage can be in several");
+    field("by_module", &SavedView::by_module, "the blocks of these storages, each once");
   }
 };
 

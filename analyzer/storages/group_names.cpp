@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "analyzer/storages/block_module.h"
 #include "analyzer/storages/live_set.h"
 #include "analyzer/storages/parameters.h"
 #include "analyzer/storages/stacks.h"
@@ -36,8 +37,8 @@ std::string kind_of(const TraceData& data, const Block& block) {
     return kSmallBlocks;
   }
   const Operator* op = named_operator(data, block.birth.op);
-  return "no tensor: allocated by " + (op != nullptr ? std::string(data.text(op->name)) : "no operator") + " at " +
-         describe_site(data, block.birth.stack);
+  const std::string by = op != nullptr ? " by " + std::string(data.text(op->name)) : std::string();
+  return "no tensor, allocated" + by + " at " + describe_site(data, block.birth.stack);
 }
 
 /// The latest gather before `at` that gave this storage; nullptr if there is none.
@@ -73,7 +74,7 @@ std::string GroupNames::of(const Block& block, GroupBy by, Sequence at) {
       return describe_site(data, block.birth.stack);
     case GroupBy::kOperator: {
       const Operator* op = named_operator(data, block.birth.op);
-      return op != nullptr ? std::string(data.text(op->name)) : "(no operator recorded)";
+      return op != nullptr ? std::string(data.text(op->name)) : std::string(kNoOperator);
     }
     case GroupBy::kPhase: {
       const Mark* phase = phases_->at(block.span.from_seq);
@@ -86,6 +87,10 @@ std::string GroupNames::of(const Block& block, GroupBy by, Sequence at) {
     case GroupBy::kOrigin: {
       const Mark* gather = latest_gather(data, block.storage, at);
       return gather != nullptr ? origins_.of(*gather) : "-";
+    }
+    case GroupBy::kModule: {
+      const std::string_view module = module_of(data, block);
+      return module.empty() ? describe_site(data, block.birth.stack) : std::string(module);
     }
     case GroupBy::kHolder:
       return block.storage.valid() ? holders().of(block.storage) : kind_of(data, block);

@@ -12,17 +12,20 @@
 
 namespace dcmt::analyzer {
 
-enum class GroupBy { kSite, kOperator, kPhase, kKind, kOwner, kOrigin, kHolder, kCategory };
+enum class GroupBy { kSite, kOperator, kPhase, kKind, kOwner, kOrigin, kHolder, kCategory, kModule };
 
 struct GroupName {
   std::string_view name;
   GroupBy by;
 };
 /// All groupings, with the names used by options and reports.
-inline constexpr GroupName kGroupNames[] = {{"site", GroupBy::kSite},     {"operator", GroupBy::kOperator},
-                                            {"phase", GroupBy::kPhase},   {"kind", GroupBy::kKind},
-                                            {"owner", GroupBy::kOwner},   {"origin", GroupBy::kOrigin},
-                                            {"holder", GroupBy::kHolder}, {"category", GroupBy::kCategory}};
+inline constexpr GroupName kGroupNames[] = {
+    {"site", GroupBy::kSite},     {"operator", GroupBy::kOperator}, {"phase", GroupBy::kPhase},
+    {"kind", GroupBy::kKind},     {"owner", GroupBy::kOwner},       {"origin", GroupBy::kOrigin},
+    {"holder", GroupBy::kHolder}, {"category", GroupBy::kCategory}, {"module", GroupBy::kModule}};
+
+/// The group of blocks whose operator was not recorded: below detail `operators`, all but those of autograd's nodes.
+inline constexpr std::string_view kNoOperator = "(no operator recorded)";
 
 /// True for a row that stands for all blocks of a device that are not tracked.
 [[nodiscard]] bool is_sum_of_small_blocks(const TraceData& data, const Block& block);

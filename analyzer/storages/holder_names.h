@@ -34,7 +34,7 @@ inline constexpr std::string_view kGatheredParameter = "gathered parameter";
 
 /// The suffix of HolderNames::of if others made at the same place determine the name; and the name if nothing does.
 inline constexpr std::string_view kAsOthers = ", as others made there";
-inline constexpr std::string_view kNotRead = "not read";
+inline constexpr std::string_view kNotRead = "holder not known";
 
 /// Belongs to one TraceData, which must outlive this object. Not thread-safe: counts are made on first use.
 class HolderNames {
@@ -45,7 +45,7 @@ class HolderNames {
   /// model.layers[*].weight". A storage that no scan found gets the name of others made at its place, if nine tenths of
   /// them are held alike (those of its size come first): "main: opt.state, as others made there". The latest storage
   /// may not be at its final holder yet. A variable without a container has one value, so it never has others'. Else
-  /// "not read".
+  /// kNotRead.
   [[nodiscard]] std::string of(StorageId storage) const;
 
   /// The variable or container that holds a storage: according to a scan of it; or the container of nine tenths of the

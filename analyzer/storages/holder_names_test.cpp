@@ -31,8 +31,8 @@ TEST(HolderNamesOfStorages, OneThatWasNotFoundIsHeldLikeNearlyAllOfItsPlace) {
   EXPECT_EQ(name_where(20), "main: seen, as others made there");
   EXPECT_EQ(name_where(19), "main: seen, as others made there")
       << "the latest is a variable's, and not in the list yet";
-  EXPECT_EQ(name_where(17), "not read");
-  EXPECT_EQ(name_where(10), "not read");
+  EXPECT_EQ(name_where(17), "holder not known");
+  EXPECT_EQ(name_where(10), "holder not known");
 }
 
 TEST(HolderNamesOfStorages, AVariableDoesNotHoldWhatOthersOfItsPlaceAre) {
@@ -43,7 +43,7 @@ TEST(HolderNamesOfStorages, AVariableDoesNotHoldWhatOthersOfItsPlaceAre) {
   const TraceData data = trace.load();
   const HolderNames names(data);
   EXPECT_EQ(names.of(StorageId(20)), "wrap: result");
-  EXPECT_EQ(names.of(StorageId(21)), "not read");
+  EXPECT_EQ(names.of(StorageId(21)), "holder not known");
   EXPECT_EQ(names.variable_of(StorageId(21)), std::nullopt);
   EXPECT_EQ(names.category_of(StorageId(21)), "variable");
 }
@@ -96,7 +96,7 @@ TEST(HolderNamesOfStorages, WhatLivesOtherwiseThanOthersOfItsPlaceIsNotHeldLikeT
   const TraceData data = trace.load();
   const HolderNames names(data);
   EXPECT_EQ(names.category_of(StorageId(2)), "temporary") << "each backward drops those of its size";
-  EXPECT_EQ(names.of(StorageId(2)), "not read");
+  EXPECT_EQ(names.of(StorageId(2)), "holder not known");
   EXPECT_EQ(names.category_of(StorageId(6)), "gradient");
   EXPECT_EQ(names.of(StorageId(6)), "main: w.grad, as others made there");
 }

@@ -137,7 +137,8 @@ struct PythonProvider {
 
   /// The id of the calling thread's Python stack; 0: no frames. Publishes its record, code objects and strings at first
   /// sight. Does not need the GIL: the caller's frames cannot change while it is inside C code.
-  std::uint64_t (*capture_stack)() noexcept;
+  /// @param module  out: address of the torch.nn.Module whose call is the innermost one on the stack; 0: none is
+  std::uint64_t (*capture_stack)(std::uint64_t* module) noexcept;
 
   /// Like capture_stack, for a stack that another component has read and whose code objects it keeps alive. The
   /// innermost place is first; `more`: the stack has further frames. Does not need the GIL, and any thread may call it:
@@ -180,10 +181,11 @@ DCMT_AGENT_API void register_python_provider(const PythonProvider* provider) noe
 /// The registered Python provider, or nullptr.
 DCMT_AGENT_API const PythonProvider* python_provider() noexcept;
 
-/// The id of the calling thread's Python stack; 0 without a Python provider. Call inside the guard.
-inline std::uint64_t python_stack() noexcept {
+/// As PythonProvider::capture_stack; 0 without a Python provider. Call inside the guard.
+inline std::uint64_t python_stack(std::uint64_t* module) noexcept {
+  *module = 0;
   const PythonProvider* python = python_provider();
-  return python != nullptr ? python->capture_stack() : 0;
+  return python != nullptr ? python->capture_stack(module) : 0;
 }
 
 /// As PythonProvider::innermost_frame; nullptr without a Python provider.

@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <cstddef>
+#include <string_view>
 
 #include "collector/agent/provider.h"
 #include "collector/python/function_table.h"
@@ -28,6 +29,7 @@ struct Entry {
 
 Entry* g_entries = nullptr;
 std::atomic<std::uint64_t> g_epoch{0};
+std::atomic<const PyCodeObject*> g_module_call{nullptr};
 destructor g_deallocate = nullptr;
 constinit LineMarks g_lines;
 
@@ -55,6 +57,8 @@ void on_code_death(PyObject* code) {
   g_deallocate(code);
   Entry* const entry = find(address, Missing::kLeave);
   if (entry == nullptr || entry->id.load(std::memory_order_relaxed) == 0) return;
+  const auto* dead = reinterpret_cast<const PyCodeObject*>(code);
+  g_module_call.compare_exchange_strong(dead, nullptr, std::memory_order_relaxed);
   entry->id.store(0, std::memory_order_relaxed);
   entry->generation.fetch_add(1, std::memory_order_relaxed);
   g_epoch.fetch_add(1, std::memory_order_release);
@@ -89,6 +93,14 @@ bool publish(const PyCodeObject* code, std::uint64_t id) noexcept {
   return true;
 }
 
+void note_module_call(const PyCodeObject* code) noexcept {
+  constexpr std::string_view kFile = "torch/nn/modules/module.py";
+  if (Text(code->co_qualname).view() == "Module._wrapped_call_impl" &&
+      Text(code->co_filename).view().ends_with(kFile)) {
+    g_module_call.store(code, std::memory_order_relaxed);
+  }
+}
+
 }  // namespace
 
 CodeIdentity identify(const PyCodeObject* code) noexcept {
@@ -105,6 +117,7 @@ CodeIdentity identify(const PyCodeObject* code) noexcept {
   const std::uint64_t id = as_id(mix(mix(address, entry->generation.load(std::memory_order_relaxed)), kCodeSeed));
   const std::uint32_t function = function_row(code);
   if (!publish(code, id)) return {id, false, function};
+  note_module_call(code);
   entry->function.store(function, std::memory_order_relaxed);
   entry->id.store(id, std::memory_order_release);
   return {id, true, function};
@@ -115,6 +128,8 @@ int line_of(const PyCodeObject* code, std::uint64_t id, std::int32_t offset) noe
   const auto bytes = static_cast<std::size_t>(PyBytes_GET_SIZE(code->co_linetable));
   return g_lines.line_of({id, entries, bytes, code->co_firstlineno}, offset).line;
 }
+
+const PyCodeObject* module_call() noexcept { return g_module_call.load(std::memory_order_relaxed); }
 
 std::uint64_t code_epoch() noexcept { return g_epoch.load(std::memory_order_acquire); }
 

@@ -22,6 +22,10 @@ CodeIdentity identify(const PyCodeObject* code) noexcept;
 /// `offset` is in bytes; negative: the frame has not started.
 int line_of(const PyCodeObject* code, std::uint64_t id, std::int32_t offset) noexcept;
 
+/// The code of torch.nn.Module's __call__, whose first variable is the module; nullptr until it was identified. Only to
+/// compare identity.
+const PyCodeObject* module_call() noexcept;
+
 /// Grows when an identified code object dies: identities from addresses are not sure any more.
 std::uint64_t code_epoch() noexcept;
 

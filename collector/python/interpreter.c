@@ -149,9 +149,11 @@ static int32_t offset_of(const _PyInterpreterFrame* frame) {
 
 const void* dcmt_py_innermost(const PyThreadState* thread) { return innermost_of(thread); }
 
-unsigned dcmt_py_positions(const PyThreadState* thread, struct dcmt_py_position* out, unsigned capacity, int* more) {
+unsigned dcmt_py_positions(const PyThreadState* thread, struct dcmt_py_position* out, unsigned capacity, int* more,
+                           const PyCodeObject* function, const PyObject** first_local) {
   unsigned count = 0;
   *more = 0;
+  *first_local = NULL;
   _PyInterpreterFrame* frame = innermost_of(thread);
   if (frame != NULL && !complete(frame)) frame = frame->previous;
   /* A frame that has called another one has begun. Checking that in its code object would cost two fifths of the walk.
@@ -164,6 +166,7 @@ unsigned dcmt_py_positions(const PyThreadState* thread, struct dcmt_py_position*
     }
     out[count].code = code_of(frame);
     out[count].instruction = instruction_of(frame);
+    if (out[count].code == function && *first_local == NULL) *first_local = frame->localsplus[0];
     ++count;
   }
   return count;

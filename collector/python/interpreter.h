@@ -72,8 +72,10 @@ PyObject* dcmt_py_item(PyObject* dict, struct dcmt_py_text text);
 /* The innermost frame of `thread`, only to compare identity; NULL if there is none. */
 const void* dcmt_py_innermost(const PyThreadState* thread);
 
-/* The innermost complete frames of `thread`. Returns how many were stored; *more is 1 if there are others. */
-unsigned dcmt_py_positions(const PyThreadState* thread, struct dcmt_py_position* out, unsigned capacity, int* more);
+/* The innermost complete frames of `thread`. Returns how many were stored; *more is 1 if there are others. *first_local
+ * is the first variable of the innermost one of these that runs `function`, only for its address; NULL: none does. */
+unsigned dcmt_py_positions(const PyThreadState* thread, struct dcmt_py_position* out, unsigned capacity, int* more,
+                           const PyCodeObject* function, const PyObject** first_local);
 
 /* The innermost complete frame, and the caller of a frame. They return 0 if there is none. */
 int dcmt_py_first_frame(const PyThreadState* thread, struct dcmt_py_frame* out);

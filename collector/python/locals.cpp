@@ -190,7 +190,8 @@ agent::LocalsReach visit_locals(std::uint64_t census, const std::uint64_t* objec
 }
 
 void prepare_visit() noexcept {
-  const std::uint64_t stack = capture_stack();
+  std::uint64_t module = 0;
+  const std::uint64_t stack = capture_stack(&module);
   if (stack == 0 || !agent::first_sight(as_id(mix(stack, kPreparedSeed)))) return;
   PyThreadState* const self = dcmt_py_thread();
   const Stillness still(self, self->interp);

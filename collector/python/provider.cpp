@@ -45,7 +45,8 @@ bool walk_agrees() noexcept {
   PyFrameObject* const frame = PyThreadState_GetFrame(thread);
   dcmt_py_position position{};
   int more = 0;
-  const unsigned count = dcmt_py_positions(thread, &position, 1, &more);
+  const PyObject* first_local = nullptr;
+  const unsigned count = dcmt_py_positions(thread, &position, 1, &more, nullptr, &first_local);
   if (frame == nullptr) return count == 0;
   PyCodeObject* const code = PyFrame_GetCode(frame);
   const bool same = count == 1 && code == position.code &&

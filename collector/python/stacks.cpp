@@ -99,13 +99,21 @@ const void* innermost_frame() noexcept {
   return thread != nullptr ? dcmt_py_innermost(thread) : nullptr;
 }
 
-std::uint64_t capture_stack() noexcept {
+std::uint64_t capture_stack(std::uint64_t* module) noexcept {
+  *module = 0;
   PyThreadState* const thread = dcmt_py_thread();
   if (thread == nullptr) return 0;
   dcmt_py_position positions[kMaxFrames];
   int more = 0;
-  const unsigned count = dcmt_py_positions(thread, positions, kMaxFrames, &more);
-  return count != 0 ? id_of(positions, count, more != 0) : 0;
+  const PyObject* called = nullptr;
+  const PyCodeObject* const call = module_call();
+  const unsigned count = dcmt_py_positions(thread, positions, kMaxFrames, &more, call, &called);
+  if (count == 0) return 0;
+  const std::uint64_t id = id_of(positions, count, more != 0);
+  // The first stack with a call of a module has just identified its code.
+  if (module_call() != call) dcmt_py_positions(thread, positions, kMaxFrames, &more, module_call(), &called);
+  *module = reinterpret_cast<std::uintptr_t>(called);
+  return id;
 }
 
 std::uint64_t describe_stack(const agent::PythonPlace* places, std::uint32_t count, bool more) noexcept {

@@ -8,7 +8,7 @@
 namespace dcmt::python_provider {
 
 /// Implements PythonProvider::capture_stack. Budget: 150 ns for 30 frames that are in the cache.
-std::uint64_t capture_stack() noexcept;
+std::uint64_t capture_stack(std::uint64_t* module) noexcept;
 
 /// Implements PythonProvider::describe_stack.
 std::uint64_t describe_stack(const agent::PythonPlace* places, std::uint32_t count, bool more) noexcept;

@@ -329,6 +329,8 @@ Expected<Census> Censuses::take(const CensusOptions& options) {
                 SecondReading(graph, fresh, types, state_->versions.runtime, own), ContainerSearch(graph, types.names)};
   naming.paths.set_collector_off(collector_is_off(memory, types, state_->versions.runtime));
   Owners owners(graph, memory, types, text, naming.paths);
+  const Modules modules(graph, naming.paths, text, options.modules);
+  census.modules = modules.named();
   std::vector<NodeIndex> nodes;
   std::vector<StorageOf> small;
   for (const NodeIndex node : owners.storages()) {
@@ -341,6 +343,7 @@ Expected<Census> Censuses::take(const CensusOptions& options) {
     }
     const StorageOwners found = owners.of(node);
     held.role = found.role;
+    held.module = modules.having(found.tensors);
     held.holders = name_holders(found.owners, options.paths, held.bytes, still_lives(held, fresh, types.torch), naming);
     const bool is_found = std::ranges::any_of(held.holders, &Holder::confirmed);
     if (is_near && !is_found) continue;

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "collector/scan/graph/arrays.h"
+#include "collector/scan/graph/modules.h"
 #include "collector/scan/layout/torch_layout.h"
 #include "collector/scan/memory/memory_source.h"
 #include "collector/scan/objects/reference.h"
@@ -49,6 +50,7 @@ struct HeldStorage {
   std::vector<Holder> holders;            ///< different paths, the most readable one first; empty if none was found
   std::vector<std::uint32_t> containers;  ///< indexes into Census::containers whose entries lead to the storage
   bool otherwise = true;                  ///< it would, or might, still be held if all of these dropped their entries
+  Address module = 0;                     ///< as in Modules::having()
   bool is_unexplained = false;  ///< `otherwise` only because not all references were found: a census of variables
 };
 
@@ -79,6 +81,7 @@ struct Census {
   std::vector<HeldArrays> arrays;           ///< numpy arrays by holder, most bytes first
   std::vector<Retained> retained;           ///< most bytes first, if CensusOptions requests it
   std::vector<LivingStorage> living;        ///< if CensusOptions requests it
+  std::vector<NamedModule> modules;         ///< those of CensusOptions that were found, and all modules inside them
   std::size_t objects = 0;                  ///< decoded objects of Python and of C++
   std::size_t references = 0;               ///< references between these objects
   std::size_t bytes_read = 0;               ///< bytes read from the process
@@ -113,6 +116,7 @@ struct CensusOptions {
   bool living = false;
   /// Computes what would be freed with each object, and names this many. Only with Scope::kAll.
   std::size_t retained = 0;
+  std::vector<Address> modules = {};  ///< addresses of torch.nn.Modules to name
 };
 
 /// Takes censuses of one process. Later ones are cheaper: they begin by reading the memory of the first one, in large

@@ -32,7 +32,7 @@ std::string BlockFacts::site(const Block& block) const {
 std::string BlockFacts::holder(const Block& block) const {
   if (!read_ || !block.storage.valid()) return {};
   std::string holder = holders_.of(block.storage);
-  return holder == "not read" ? std::string() : holder;
+  return holder == analyzer::kNotRead ? std::string() : holder;
 }
 
 }  // namespace dcmt::convert

@@ -15,7 +15,8 @@ void make_record(std::uint64_t& block, bool with_stack) {
   if (!agent::recording()) return;
   const agent::Inside inside;
   const agent::PythonProvider* python = agent::python_provider();
-  const std::uint64_t stack = with_stack && python != nullptr ? python->capture_stack() : 0;
+  std::uint64_t module = 0;
+  const std::uint64_t stack = with_stack && python != nullptr ? python->capture_stack(&module) : 0;
   const bool free = (++block & 1u) == 0;
   auto* record = static_cast<wire::BlockRecord*>(agent::begin_record(
       free ? wire::RecordType::kBlockFree : wire::RecordType::kBlockAlloc, sizeof(wire::BlockRecord), 0));

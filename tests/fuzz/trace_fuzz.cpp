@@ -34,12 +34,13 @@ void print_trace(const cli::LoadedTrace& trace, std::ostream& out) {
   const auto releases = model::releases_view(trace.path, trace.analysis);
   out << cli::json_of(model::report_of(trace.path, trace.analysis)) << cli::json_of(peak) << cli::json_of(releases)
       << cli::releases_text(releases, style);
-  for (const GroupBy by : {GroupBy::kSite, GroupBy::kOperator, GroupBy::kPhase, GroupBy::kKind, GroupBy::kOwner}) {
-    out << cli::peak_text(peak, by, style);
+  for (const GroupBy by :
+       {GroupBy::kSite, GroupBy::kOperator, GroupBy::kPhase, GroupBy::kKind, GroupBy::kOwner, GroupBy::kModule}) {
+    out << cli::peak_text(peak, {by}, style);
     for (const char* at : {"end", "peak", "oom", "step:2", "here", "forward#2", "17"}) {
       const auto live = model::live_view(trace.path, trace.analysis, at, true);
       if (!live.ok()) continue;
-      out << cli::live_text(*live, by, style);
+      out << cli::live_text(*live, {by}, style);
       if (by == GroupBy::kSite) out << cli::json_of(*live);
     }
   }

@@ -28,6 +28,7 @@ using OperatorId = TypedNumber<struct OperatorTag>;
 using SourceId = TypedNumber<struct SourceTag>;
 // Counted from 1 in the order of first sight. A process cannot have more than 32 bits can count.
 using StringId = TypedNumber<struct StringTag, std::int32_t>;
+using ModuleId = TypedNumber<struct ModuleTag, std::int32_t>;
 using FrameId = TypedNumber<struct FrameTag, std::int32_t>;
 using StackId = TypedNumber<struct StackTag, std::int32_t>;
 using ThreadId = TypedNumber<struct ThreadTag, std::int32_t>;

@@ -188,6 +188,7 @@ template Status TraceWriter::write(const MappedRow&);
 template Status TraceWriter::write(const ArrayHolderRow&);
 template Status TraceWriter::write(const SegmentRow&);
 template Status TraceWriter::write(const GpuMemoryRow&);
+template Status TraceWriter::write(const ModuleRow&);
 template Status TraceWriter::erase(const OperatorRow&);
 template Status TraceWriter::erase(const BlockRow&);
 template Status TraceWriter::erase(const StorageRow&);

@@ -55,12 +55,27 @@ struct OwnerRow {
   }
 };
 
+/// A torch.nn.Module whose call allocated, or that has parameters or buffers.
+struct ModuleRow {
+  RowId id = 0;
+  RowId name = 0;
+
+  static constexpr Table kTable{
+      .name = "module", .meaning = "Modules that allocated, or that have parameters or buffers.", .since = 12};
+  static constexpr void describe(auto&& column) {
+    column(&ModuleRow::id, Cell{"id", "id", ""});
+    column(&ModuleRow::name,
+           OrNull{"name", "string", "`model.layers.3.mlp`, as a reading found it; NULL: no reading did"});
+  }
+};
+
 /// The result for one storage in the latest scan that found it.
 struct HeldRow {
   RowId storage = 0;
   RowId scan = 0;
   std::string_view role;  ///< static text
   bool otherwise = false;
+  RowId module = 0;
 
   static constexpr Table kTable{
       .name = "held", .meaning = "The result of the latest scan that found a storage.", .since = 7, .key = "storage"};
@@ -71,6 +86,8 @@ struct HeldRow {
         &HeldRow::role,
         OrNull{"role", "text", "`parameter`, `gradient`, `optimizer state`, `buffer`, `saved for backward`, or NULL"});
     column(&HeldRow::otherwise, Cell{"otherwise", "flag", "0: only entries of the containers in `held_in` lead to it"});
+    column(&HeldRow::module,
+           OrNull{"module", "module", "that has the parameter or buffer; of a gradient or a state: its parameter", 12});
   }
 };
 

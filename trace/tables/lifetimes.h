@@ -45,6 +45,7 @@ struct BlockRow {
   RowId owner = 0;
   bool waits = false;  ///< freed while other streams still used it
   Point done = {};     ///< when those streams had finished with it; not set if they never did
+  RowId module = 0;
 
   static constexpr Table kTable{.name = "block", .meaning = "What an allocator handed out."};
   static constexpr void describe(auto&& column) {
@@ -59,6 +60,7 @@ struct BlockRow {
     column(&BlockRow::stream, Cell{"stream", "number", "of its CUDA stream; 0: the default one; NULL: not known", 2});
     column(&BlockRow::owner, OrNull{"owner", "string", "who keeps it, where that is known and no tensor", 2});
     column(&BlockRow::done, Wait{3});
+    column(&BlockRow::module, OrNull{"module", "module", "whose call allocated it, or the backward of that call", 12});
   }
 };
 

@@ -63,6 +63,7 @@ enum class RecordType : std::uint16_t {
   kBlockFound,        ///< FoundBlockRecord: a block of a GPU that existed before the process was attached
   kSegment,           ///< SegmentRecord, in `full`: right before the kReserved that it changes
   kGpu,               ///< GpuRecord, once for each GPU, after its first kReserved
+  kModule,            ///< ModuleRecord: the thread's next blocks belong to another module than its last one
 };
 
 /// How many sequences a record of this type uses, beginning with its own: one for each event that it stands for.
@@ -195,6 +196,15 @@ struct BlockInNodeRecord {
   std::uint64_t ordinal;
 };
 static_assert(sizeof(BlockInNodeRecord) == 64);
+
+/// From here on, the thread allocates for this torch.nn.Module.
+struct ModuleRecord {
+  RecordHeader header;
+  std::uint64_t module;     ///< address of the module whose call is the innermost one; 0: none
+  std::uint64_t node;       ///< 1 + the number of autograd's node that runs, outside of such calls; 0: none
+  std::uint64_t from_node;  ///< nodes that the thread has made since its last block have this number or a higher one
+};
+static_assert(sizeof(ModuleRecord) == 48);
 
 /// In a kBlockFree: other streams still use the block. The allocator cannot reuse it before a kBlockFreeDone.
 inline constexpr std::uint64_t kFreeAwaitsStream = 1;

@@ -109,6 +109,15 @@ void set_python_version(const char* version) noexcept { state().python_version =
 // The functions that the test calls.
 using dcmt::agent::state;
 
+namespace {
+
+std::uint64_t capture() {
+  std::uint64_t module = 0;
+  return state().provider->capture_stack(&module);
+}
+
+}  // namespace
+
 extern "C" {
 
 DCMT_AGENT_API const char* fake_diagnostic() { return state().diagnostic.c_str(); }
@@ -118,12 +127,19 @@ DCMT_AGENT_API void fake_room(int has_room) { state().has_room.store(has_room !=
 DCMT_AGENT_API int fake_registered() { return state().provider != nullptr ? 1 : 0; }
 DCMT_AGENT_API const unsigned char* fake_records() { return state().records.data(); }
 DCMT_AGENT_API std::size_t fake_records_bytes() { return state().records.size(); }
-DCMT_AGENT_API std::uint64_t fake_capture() { return state().provider->capture_stack(); }
+DCMT_AGENT_API std::uint64_t fake_capture() { return capture(); }
+
+/// The module whose call is the innermost one on the calling thread's stack; 0: none.
+DCMT_AGENT_API std::uint64_t fake_module() {
+  std::uint64_t module = 0;
+  state().provider->capture_stack(&module);
+  return module;
+}
 
 /// The stack of a thread that waits first, so that other threads can run meanwhile.
 DCMT_AGENT_API std::uint64_t fake_capture_after_ms(int milliseconds) {
   usleep(static_cast<useconds_t>(milliseconds) * 1000);
-  return state().provider->capture_stack();
+  return capture();
 }
 
 DCMT_AGENT_API std::uint64_t fake_describe(const dcmt::agent::PythonPlace* places, std::uint32_t count) {
@@ -147,7 +163,7 @@ DCMT_AGENT_API double fake_capture_cost(int rounds) {
     return static_cast<double>(t.tv_sec) * 1e9 + static_cast<double>(t.tv_nsec);
   };
   const double start = now();
-  for (int i = 0; i < rounds; ++i) state().provider->capture_stack();
+  for (int i = 0; i < rounds; ++i) capture();
   return (now() - start) / rounds;
 }
 

@@ -26,6 +26,7 @@ PROVIDER = ctypes.PyDLL(os.environ["DCMT_PYTHON_PROVIDER"])
 for library in (HOLDING, RELEASING):
     library.fake_capture.restype = ctypes.c_uint64
     library.fake_capture_after_ms.restype = ctypes.c_uint64
+    library.fake_module.restype = ctypes.c_uint64
     library.fake_describe.restype = ctypes.c_uint64
     library.fake_visit.restype = ctypes.c_uint64
     library.fake_visit.argtypes = [ctypes.c_uint64, ctypes.c_void_p, ctypes.c_uint32, ctypes.c_int]
@@ -219,6 +220,20 @@ class Stacks(unittest.TestCase):
     def test_two_calls_on_one_line_differ(self):
         one, two = HOLDING.fake_capture(), HOLDING.fake_capture()
         self.assertNotEqual(one, two)
+
+    def test_the_innermost_call_of_a_module(self):
+        source = "class Module:\n    def _wrapped_call_impl(self, inner):\n        return inner()\n"
+        scope, other = {}, {}
+        exec(compile(source, "site-packages/torch/nn/modules/module.py", "exec"), scope)
+        exec(compile(source, "site-packages/mine/modules/module.py", "exec"), other)
+        outer, inside, stranger = scope["Module"](), scope["Module"](), other["Module"]()
+        call = scope["Module"]._wrapped_call_impl
+        self.assertEqual(HOLDING.fake_module(), 0)
+        for capture in (HOLDING.fake_module, lambda: RELEASING.fake_module()):
+            self.assertEqual(call(outer, capture), id(outer))  # the first time, too
+            self.assertEqual(call(outer, lambda: call(inside, capture)), id(inside))
+            self.assertEqual(call(outer, lambda: stranger._wrapped_call_impl(capture)), id(outer))
+        self.assertEqual(stranger._wrapped_call_impl(HOLDING.fake_module), 0)
 
     def test_threads(self):
         results = []

@@ -13,6 +13,7 @@
 #include "collector/recorder/assemble/growth_watch.h"
 #include "collector/recorder/assemble/lifetimes.h"
 #include "collector/recorder/assemble/marks.h"
+#include "collector/recorder/assemble/module_book.h"
 #include "collector/recorder/assemble/operators.h"
 #include "collector/recorder/assemble/out_of_memory.h"
 #include "collector/recorder/assemble/owner_book.h"
@@ -78,8 +79,8 @@ class Assembler::Impl {
         phases_(journal_),
         operators_(journal_, dictionary_, phases_),
         censuses_(journal_, dictionary_, census_context()),
-        owners_(journal_),
-        lifetimes_(journal_, dictionary_, operators_, censuses_, owners_, streams_, growth_),
+        owners_(journal_, modules_),
+        lifetimes_(journal_, dictionary_, operators_, censuses_, owners_, streams_, growth_, modules_),
         marks_(journal_, dictionary_, lifetimes_, phases_),
         out_of_memory_(journal_, operators_, lifetimes_, marks_, censuses_) {}
 
@@ -143,6 +144,7 @@ class Assembler::Impl {
     const std::int64_t until = growth_.growing().goes_on > 0 ? journal_.now.seq : to;
     return lifetimes_.lives_since(std::max(from, owners_.read_until()), until) || owners_.is_unsure_of(from, until);
   }
+  [[nodiscard]] std::vector<std::uint64_t> modules() const { return modules_.addresses(); }
   void reading_begins(scan::Scope scope) { owners_.begin(scope, lifetimes_.living_storages()); }
   Status reading_ended(const MemoryReading& reading) { return owners_.end(reading); }
   Status reading_failed(std::string_view why) {
@@ -203,6 +205,7 @@ class Assembler::Impl {
   Phases phases_;
   Operators operators_;
   CensusBook censuses_;
+  ModuleBook modules_{journal_};
   OwnerBook owners_;
   GrowthWatch growth_;
   StepEnds step_ends_;
@@ -262,6 +265,7 @@ Status Assembler::Impl::resume() {
   phases_.resume();
   DCMT_RETURN_IF_ERROR(streams_.resume());
   DCMT_RETURN_IF_ERROR(segments_.resume());
+  DCMT_RETURN_IF_ERROR(modules_.resume());
   DCMT_RETURN_IF_ERROR(lifetimes_.resume());
   DCMT_RETURN_IF_ERROR(marks_.resume());
   return censuses_.resume();
@@ -476,6 +480,8 @@ Status Assembler::Impl::dispatch(std::string_view bytes, const wire::RecordHeade
       });
     case RecordType::kGpu:
       return with<wire::GpuRecord>(bytes, "a GPU", [&](const auto& r) { return gpus_.gpu(r); });
+    case RecordType::kModule:
+      return with<wire::ModuleRecord>(bytes, "a module", [&](const auto& r) { return modules_.module(r); });
     case RecordType::kSegment:
       return with<wire::SegmentRecord>(bytes, "a segment", [&](const auto& r) { return segments_.segment(r); });
     case RecordType::kBlockStream:
@@ -739,6 +745,7 @@ std::int64_t Assembler::smallest_followed() const { return impl_->smallest_follo
 bool Assembler::keeps_anything() const { return impl_->keeps_anything(); }
 bool Assembler::wants_cpp_holders(bool has_ended) const { return impl_->wants_cpp_holders(has_ended); }
 bool Assembler::wants_reading() const { return impl_->wants_reading(); }
+std::vector<std::uint64_t> Assembler::modules() const { return impl_->modules(); }
 void Assembler::reading_begins(scan::Scope scope) { impl_->reading_begins(scope); }
 Status Assembler::reading_ended(const MemoryReading& reading) { return impl_->reading_ended(reading); }
 Status Assembler::reading_failed(std::string_view why) { return impl_->reading_failed(why); }

@@ -118,6 +118,8 @@ class Assembler {
   [[nodiscard]] bool wants_cpp_holders(bool has_ended) const;
   /// True if something outlived its step and no reading has found it, or one found it without a holder.
   [[nodiscard]] bool wants_reading() const;
+  /// The addresses of the modules whose names a reading should find.
+  [[nodiscard]] std::vector<std::uint64_t> modules() const;
   /// A reading of the process's memory begins.
   void reading_begins(scan::Scope scope);
   /// The reading is over, and the records up to its end are applied.

@@ -395,6 +395,7 @@ Status Lifetimes::block_alloc(const wire::BlockRecord& record) {
   row.gpu = device->gpu();
   if (traced_.contains(device->name())) row.stream = 0;
   row.birth = where;
+  row.module = modules_.current();
   row.span.from = journal_.now;
   blocks_.begin(record.address, row);
   if (row.gpu) gpu_blocks_[record.address] = row.bytes;

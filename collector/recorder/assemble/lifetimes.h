@@ -13,6 +13,7 @@
 #include "collector/recorder/assemble/cpu_bytes.h"
 #include "collector/recorder/assemble/growth_watch.h"
 #include "collector/recorder/assemble/live_table.h"
+#include "collector/recorder/assemble/module_book.h"
 #include "collector/recorder/assemble/operators.h"
 #include "collector/recorder/assemble/owner_book.h"
 #include "collector/recorder/assemble/stream_numbers.h"
@@ -29,14 +30,15 @@ namespace dcmt::recorder {
 class Lifetimes {
  public:
   Lifetimes(Journal& journal, Dictionary& dictionary, Operators& operators, CensusBook& censuses, OwnerBook& owners,
-            StreamNumbers& streams, GrowthWatch& growth)
+            StreamNumbers& streams, GrowthWatch& growth, ModuleBook& modules)
       : journal_(journal),
         dictionary_(dictionary),
         operators_(operators),
         censuses_(censuses),
         owners_(owners),
         streams_(streams),
-        growth_(growth) {}
+        growth_(growth),
+        modules_(modules) {}
 
   Status resume();
 
@@ -148,6 +150,7 @@ class Lifetimes {
   OwnerBook& owners_;
   StreamNumbers& streams_;
   GrowthWatch& growth_;
+  ModuleBook& modules_;
   LiveTable<StorageRow> storages_;
   LiveTable<TensorRow> tensors_;
   LiveTable<BlockRow> blocks_;

@@ -96,7 +96,11 @@ bool OwnerBook::says_less(const Said& said, const Said& than) {
 }
 
 Status OwnerBook::write_held(RowId storage, const scan::HeldStorage& held, Said said) {
-  DCMT_RETURN_IF_ERROR(journal_.writer.write(HeldRow{storage, scan_, name_of(held.role), held.otherwise}));
+  HeldRow row{storage, scan_, name_of(held.role), held.otherwise};
+  if (held.module != 0) {
+    DCMT_ASSIGN_OR_RETURN(row.module, modules_.row_of(held.module));
+  }
+  DCMT_RETURN_IF_ERROR(journal_.writer.write(row));
   for (const RowId container : said.containers) {
     DCMT_RETURN_IF_ERROR(journal_.writer.write(HeldInRow{storage, container, scan_}));
   }
@@ -106,7 +110,8 @@ Status OwnerBook::write_held(RowId storage, const scan::HeldStorage& held, Said 
 
 Status OwnerBook::write_owners(RowId storage, const scan::HeldStorage& held, bool waited) {
   std::int64_t position = 0;
-  for (const scan::Holder& holder : held.holders) DCMT_RETURN_IF_ERROR(write_owner(storage, position++, holder, waited));
+  for (const scan::Holder& holder : held.holders)
+    DCMT_RETURN_IF_ERROR(write_owner(storage, position++, holder, waited));
   return {};
 }
 
@@ -158,6 +163,9 @@ Status OwnerBook::end(const MemoryReading& reading) {
   std::ranges::stable_sort(known, std::greater(), [](const auto& each) { return each.second->bytes; });
   if (known.size() > kMostStorages) known.resize(kMostStorages);
   DCMT_ASSIGN_OR_RETURN(const std::vector<RowId> containers, write_containers(reading));
+  for (const scan::NamedModule& each : reading.found.modules) {
+    DCMT_RETURN_IF_ERROR(modules_.named(each.address, each.name));
+  }
   std::set<RowId> unproved;
   for (const auto& [row, held] : known) {
     // A process that ends or writes while it is read: the reading proves nothing about what an earlier one has proved.

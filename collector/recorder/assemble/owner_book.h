@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "collector/recorder/assemble/module_book.h"
 #include "collector/recorder/keep/journal.h"
 #include "collector/scan/census.h"
 #include "trace/base/status.h"
@@ -31,7 +32,7 @@ struct MemoryReading {
 /// Thread-safety: none.
 class OwnerBook {
  public:
-  explicit OwnerBook(Journal& journal) : journal_(journal) {}
+  OwnerBook(Journal& journal, ModuleBook& modules) : journal_(journal), modules_(modules) {}
 
   /// A reading begins after this record; `alive` has the live storages by address. One reading of each scope can be
   /// running.
@@ -83,6 +84,7 @@ class OwnerBook {
   [[nodiscard]] static bool says_less(const Said& said, const Said& than);
 
   Journal& journal_;
+  ModuleBook& modules_;
   std::array<UnderWay, 2> under_way_;  ///< by scope
   std::int64_t read_until_ = 0;
   RowId scan_ = 0;  ///< row of the latest reading

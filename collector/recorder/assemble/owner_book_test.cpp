@@ -22,10 +22,12 @@ class OwnerBookTest : public testing::TraceFixture {
     Expected<PrivateState> state = PrivateState::create(writer_->database());
     ASSERT_TRUE(state.ok());
     journal_ = std::make_unique<Journal>(Journal{*writer_, std::move(*state), RowKeeper(*writer_, {})});
-    owners_ = std::make_unique<OwnerBook>(*journal_);
+    modules_ = std::make_unique<ModuleBook>(*journal_);
+    owners_ = std::make_unique<OwnerBook>(*journal_, *modules_);
   }
   void TearDown() override {
     owners_.reset();
+    modules_.reset();
     journal_.reset();
     TraceFixture::TearDown();
   }
@@ -67,6 +69,7 @@ class OwnerBookTest : public testing::TraceFixture {
   }
 
   std::unique_ptr<Journal> journal_;
+  std::unique_ptr<ModuleBook> modules_;
   std::unique_ptr<OwnerBook> owners_;
 };
 

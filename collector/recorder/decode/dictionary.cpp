@@ -37,6 +37,7 @@ Status Dictionary::resume() {
         break;
       case WireIdKind::kMark:
       case WireIdKind::kStream:
+      case WireIdKind::kModule:
         break;
     }
   }));

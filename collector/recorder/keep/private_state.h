@@ -23,6 +23,7 @@ enum class WireIdKind : std::int64_t {
   kMissingStack = 5,   ///< like kStack, but its frames have not arrived yet
   kMissingCode = 6,    ///< wire code id -> frame row that waits for the code object
   kStream = 7,         ///< CUDA's handle of a stream -> its number
+  kModule = 8,         ///< address of a module -> module row
 };
 
 /// Thread-safety: none.

@@ -48,7 +48,7 @@ bool MemoryReader::may_start() const {
   return !is_reading() && (scope_ == scan::Scope::kVariables || (!reading && fits()));
 }
 
-Expected<MemoryReading> MemoryReader::read(std::int64_t smallest, Also also) {
+Expected<MemoryReading> MemoryReader::read(std::int64_t smallest, Also also, std::vector<std::uint64_t> modules) {
   const double before = cpu_seconds();
   if (censuses_ == nullptr) {
     DCMT_ASSIGN_OR_RETURN(scan::Censuses censuses, scan::Censuses::open(pid_, layouts_));
@@ -61,16 +61,19 @@ Expected<MemoryReading> MemoryReader::read(std::int64_t smallest, Also also) {
                         censuses_->take({.scope = scope_,
                                          .smallest = static_cast<std::uint64_t>(smallest),
                                          .native = also == Also::kCpp ? scan::Native::kProved : scan::Native::kNo,
-                                         .living = also == Also::kLiving}));
+                                         .living = also == Also::kLiving,
+                                         .modules = std::move(modules)}));
   reading.to_ns = now_ns();
   reading.cpu_seconds = cpu_seconds() - before;
   return reading;
 }
 
-void MemoryReader::start(std::int64_t smallest, Also also) {
+void MemoryReader::start(std::int64_t smallest, Also also, std::vector<std::uint64_t> modules) {
   if (scope_ == scan::Scope::kAll) reading = true;
   try {
-    result_ = std::async(std::launch::async, [this, smallest, also] { return read(smallest, also); });
+    result_ = std::async(std::launch::async, [this, smallest, also, modules = std::move(modules)]() mutable {
+      return read(smallest, also, std::move(modules));
+    });
   } catch (const std::exception& error) {  // no thread
     std::promise<Expected<MemoryReading>> failed;
     failed.set_value(Error{ErrorCode::kCannotRecord, error.what()});

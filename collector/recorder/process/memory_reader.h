@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "collector/recorder/assemble/owner_book.h"
 #include "collector/scan/census.h"
@@ -37,12 +38,13 @@ class MemoryReader {
   /// variables is small.
   [[nodiscard]] bool may_start() const;
   /// Begins a reading of storages of at least this size. If no thread can be started, that is the result.
-  void start(std::int64_t smallest, Also also = Also::kNothing);
+  /// @param modules  as in scan::CensusOptions
+  void start(std::int64_t smallest, Also also = Also::kNothing, std::vector<std::uint64_t> modules = {});
   /// The reading if it is over; with `wait`, waits for it.
   std::optional<Expected<MemoryReading>> receive(bool wait);
 
  private:
-  Expected<MemoryReading> read(std::int64_t smallest, Also also);
+  Expected<MemoryReading> read(std::int64_t smallest, Also also, std::vector<std::uint64_t> modules);
 
   const pid_t pid_;
   const scan::LayoutFolders layouts_;

@@ -141,7 +141,7 @@ void Readings::start(MemoryReader& reader, scan::Scope scope) {
   if (scope == scan::Scope::kAll && extra_ == Extra::kWanted) extra_ = Extra::kUnderWay;
   const bool searches = scope == scan::Scope::kAll && (program_ended_ || schedule_.affords_search(now)) &&
                         assembler.wants_cpp_holders(program_ended_);
-  reader.start(assembler.smallest_followed(), searches ? Also::kCpp : Also::kNothing);
+  reader.start(assembler.smallest_followed(), searches ? Also::kCpp : Also::kNothing, assembler.modules());
 }
 
 Status Readings::receive(MemoryReader& reader, bool wait) {

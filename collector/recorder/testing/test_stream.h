@@ -183,6 +183,14 @@ class TestStream {
   }
 
   /// Allocates on the first GPU.
+  /// @param node, from_node  as in wire::ModuleRecord
+  std::uint64_t module(std::uint64_t address, std::uint64_t node, std::uint64_t from_node) {
+    wire::ModuleRecord record{};
+    record.module = address;
+    record.node = node;
+    record.from_node = from_node;
+    return add(wire::RecordType::kModule, 0, record);
+  }
   std::uint64_t cuda_alloc(std::uint64_t address, std::uint64_t bytes, std::uint64_t stack = 0) {
     wire::BlockRecord record{};
     record.address = address;

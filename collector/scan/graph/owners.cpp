@@ -1,6 +1,7 @@
 #include "collector/scan/graph/owners.h"
 
 #include <algorithm>
+#include <iterator>
 #include <limits>
 #include <utility>
 
@@ -71,6 +72,11 @@ StorageOwners Owners::of(NodeIndex storage) {
   search.tensors.push_back({.most_bytes = std::numeric_limits<double>::max()});  // for references to the storage itself
   follow(storage, search);
   search.result.role = role_of(storage, search.tensors);
+  for (const NodeIndex node : search.met) {
+    const GraphNode& handle = graph_.nodes()[node];
+    if (handle.kind == Kind::kPythonTensor) search.result.tensors.push_back(handle.address);
+  }
+  std::ranges::copy(search.subjects, std::back_inserter(search.result.tensors));
   std::ranges::stable_sort(search.result.owners, {}, &Owner::cost);
   return std::move(search.result);
 }
@@ -89,6 +95,8 @@ void Owners::follow(NodeIndex node, Search& search) {
     Role& role = search.tensors[tensor].role;
     if (!is_own(edge)) {
       role = std::max(role, role_by(edge));
+      const Address subject = is_outer(edge.source) ? source.address : roles_.subject(edge);
+      if (subject != 0) search.subjects.push_back(subject);
       search.result.owners.push_back(
           {number, {search.to_bytes.rbegin(), search.to_bytes.rend()}, std::uint32_t{source.cost} + edge.cost});
       continue;

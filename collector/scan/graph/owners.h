@@ -21,6 +21,8 @@ struct StorageOwners {
   /// The role of the tensors that lead to it, if they may cover all of it. A gradient that is a view of a large buffer
   /// does not make the buffer a gradient; and a batch that autograd has saved does not do so for the dataset.
   Role role = Role::kNone;
+  /// Its Python tensors, then those whose gradients or optimizer states these are.
+  std::vector<Address> tensors;
 };
 
 /// Not thread-safe; for one explored graph.
@@ -43,6 +45,7 @@ class Owners {
     std::vector<EdgeIndex> to_bytes;
     std::vector<NodeIndex> met;
     std::vector<TensorRole> tensors;
+    std::vector<Address> subjects;  ///< see Roles::subject()
     StorageOwners result;
   };
 

@@ -30,6 +30,22 @@ Role Roles::of(const GraphEdge& edge) {
                                                                                             : Role::kNone;
 }
 
+Address Roles::subject(const GraphEdge& edge) {
+  const GraphNode& source = graph_.nodes()[edge.source];
+  switch (of(edge)) {
+    case Role::kGradient:
+      for (EdgeIndex i = source.first_edge; i < source.end_edge; ++i) {
+        const GraphNode& object = graph_.nodes()[graph_.edges()[i].target];
+        if (object.kind == Kind::kPythonTensor) return object.address;
+      }
+      return 0;
+    case Role::kOptimizerState:
+      return graph_.edges()[source.best_edge].index;  // the key of the dictionary's entry
+    default:
+      return 0;
+  }
+}
+
 Role Roles::of_container(NodeIndex container) {
   const auto [role, fresh] = of_containers_.try_emplace(container, Role::kNone);
   if (fresh) {

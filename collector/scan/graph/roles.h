@@ -15,6 +15,8 @@ class Roles {
 
   /// The role of the target of `edge`. A parameter in a module has a type of its own as well, which Owners recognizes.
   [[nodiscard]] Role of(const GraphEdge& edge);
+  /// The Python tensor whose gradient or optimizer state the reference leads to; 0 for another role.
+  [[nodiscard]] Address subject(const GraphEdge& edge);
 
  private:
   Role of_container(NodeIndex container);

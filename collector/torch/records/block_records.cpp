@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include <utility>
+
 #include "collector/agent/provider.h"
 #include "collector/torch/facts/layout.h"
 #include "collector/torch/records/running_node.h"
@@ -37,6 +39,22 @@ void write_block_in_node(std::uint32_t device, std::uint64_t address, std::uint6
   agent::commit_record(record);
 }
 
+/// Writes to which module the thread's next block belongs, if that has changed. `node` runs.
+void write_module(TorchThread& thread, const RunningNode& node) noexcept {
+  const std::uint64_t from_node = std::exchange(thread.next_node, next_node());
+  const std::uint64_t of_node = thread.module == 0 ? node.number : 0;
+  if (thread.module == thread.written_module && of_node == thread.written_node) return;
+  auto* record =
+      static_cast<wire::ModuleRecord*>(agent::begin_record(wire::RecordType::kModule, sizeof(wire::ModuleRecord), 0));
+  if (record == nullptr) return;
+  record->module = thread.module;
+  record->node = of_node;
+  record->from_node = from_node;
+  agent::commit_record(record);
+  thread.written_module = thread.module;
+  thread.written_node = of_node;
+}
+
 }  // namespace
 
 void write_block_begin(std::uint32_t device, const void* address, std::uint64_t bytes, bool small) noexcept {
@@ -54,9 +72,9 @@ void write_block_begin(std::uint32_t device, const void* address, std::uint64_t 
     thread->block = block;
     thread->block_stack = stack;
     thread->block_tsc = time.tsc();
-    if (const std::uint64_t node = running_node(); node != 0) {
-      return write_block_in_node(device, block, bytes, stack, node, ++thread->ordinal);
-    }
+    const RunningNode node = running_node();
+    write_module(*thread, node);
+    if (node.name != 0) return write_block_in_node(device, block, bytes, stack, node.name, ++thread->ordinal);
   }
   write_block(wire::RecordType::kBlockAlloc, device, block, bytes, stack);
 }

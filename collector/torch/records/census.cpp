@@ -138,7 +138,8 @@ void run_census(wire::CensusTrigger trigger, const void* storage, KeyIndex key) 
   const StorageCopy first(storage);
   if (!first.readable) return;
   const agent::PythonProvider* python = agent::python_provider();
-  const std::uint64_t stack = agent::python_stack();
+  std::uint64_t module = 0;
+  const std::uint64_t stack = agent::python_stack(&module);
   const std::uint64_t census = g_next_census.fetch_add(1, std::memory_order_relaxed);
 
   SharingSet set;

@@ -19,8 +19,9 @@ struct RunningOp {
   std::uint64_t ordinal;
   std::uint32_t scope;  ///< wire::OpScope
   bool stack_known;
-  std::uint64_t stack;  ///< if `stack_known`: of the Python frames that called it
-  const void* frame;    ///< innermost of these frames, which does not advance while the operator runs; nullptr: none
+  std::uint64_t stack;   ///< if `stack_known`: of the Python frames that called it
+  std::uint64_t module;  ///< likewise: the module whose call is the innermost one
+  const void* frame;     ///< innermost of these frames, which does not advance while the operator runs; nullptr: none
   // Its inputs, if they were checked:
   bool inputs_known;  ///< `watched` has all of its watched storages
   std::uint32_t watched_count;
@@ -54,6 +55,11 @@ struct TorchThread {
   std::uint64_t ending_stack;
   std::uint64_t ending_tsc;     ///< time of the end of that tensor or storage
   RecentBlocks* recent_blocks;  ///< nullptr: none yet
+  std::uint64_t module;         ///< address of the module whose call is the innermost one on the latest stack; 0: none
+  // Of the latest ModuleRecord, and of autograd's nodes at the latest block:
+  std::uint64_t written_module;
+  std::uint64_t written_node;
+  std::uint64_t next_node;
   // Of the CUDA allocator's trace: valid from an event to the report of the same block, under the allocator's lock.
   std::uint64_t cuda_allocated;  ///< address of the latest allocation
   std::uint64_t cuda_stream;     ///< of that block
@@ -104,7 +110,7 @@ inline RunningOp* innermost_op(TorchThread& thread) noexcept {
 }
 
 /// Id of the calling thread's Python stack, or 0. The stack is walked once for all records of an operator outside of
-/// Python.
+/// Python. Sets TorchThread::module.
 std::uint64_t stack_here() noexcept;
 
 /// An operator begins on the thread. Its begin is written before the first record made inside it.

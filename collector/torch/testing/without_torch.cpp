@@ -13,7 +13,7 @@ namespace {
 
 constinit const PythonProvider kPython = [] {
   PythonProvider python{};
-  python.capture_stack = []() noexcept { return std::uint64_t{0}; };
+  python.capture_stack = [](std::uint64_t*) noexcept { return std::uint64_t{0}; };
   python.prepare_visit = []() noexcept { ++torch_provider::g_prepared; };
   return python;
 }();
