@@ -52,8 +52,7 @@ struct Growth {
           "what is counted in `steps`: \"step\", \"backward\" or, where neither fits, \"call\" of the place that "
           "made the storages");
     field("per_step_bytes", &Growth::per_step, "mean over these");
-    field("by_calls", &Growth::by_calls,
-"`unit` is \"call\"");
+    field("by_calls", &Growth::by_calls, "`unit` is \"call\"");
     field("storages", &Growth::storages, "alive when the program makes its last storage");
     field("seen", &Growth::seen,
           "of them, those that a reading of the memory found there; the others were made at the same places");

@@ -38,18 +38,14 @@ using Born = std::vector<const Storage*>;  // in the order of birth
 /// The followed storages of a run, by the place that made them.
 class Places {
  public:
-  Places(const TraceData& data, Sequence end) : data_(data), end_(end), clock_(data, end) {
+  /// @param turns  ends of steps and backward passes, ascending
+  Places(const TraceData& data, Sequence end, std::vector<Sequence> turns)
+      : data_(data), end_(end), clock_(data, end, turns), turns_(std::move(turns)) {
     for (const Storage& storage : data.storages) {
       if (storage.bytes.value > 0 && storage.span.from_seq <= end && !is_gathered(data, storage.id))
         born_[storage.birth.stack].push_back(&storage);
     }
     for (auto& [stack, born] : born_) std::ranges::sort(born, {}, from_of);
-    const Rounds backwards = Rounds::backwards(data);
-    const Rounds steps = Rounds::steps(data);
-    for (const Rounds* rounds : {&steps, &backwards}) {
-      for (std::size_t i = 0; i < rounds->size(); ++i) turns_.push_back(rounds->end(i));
-    }
-    std::ranges::sort(turns_);
   }
 
   [[nodiscard]] const std::unordered_map<StackId, Born>& born() const { return born_; }
@@ -74,8 +70,8 @@ class Places {
   const TraceData& data_;
   const Sequence end_;
   const WorkClock clock_;
+  const std::vector<Sequence> turns_;
   std::unordered_map<StackId, Born> born_;
-  std::vector<Sequence> turns_;  ///< ends of steps and backward passes
 };
 
 /// What lives on was born all along a stretch of the program's work.
@@ -164,13 +160,14 @@ bool Places::goes_on(const Born& born, const Born& kept) const {
 Born Places::growing(const Born& born) const {
   Born kept;
   std::ranges::copy_if(born, std::back_inserter(kept), [this](const Storage* each) { return lives_on(each); });
-  const bool grows = kept.size() >= kFewestBirths && (kept.size() > kFewestBirths || last_is_kept(kept)) && is_even(kept) && is_beyond(born, kept) && still_keeps(born, kept) &&
-                     goes_on(born, kept);
+  const bool grows = kept.size() >= kFewestBirths && (kept.size() > kFewestBirths || last_is_kept(kept)) &&
+                     is_even(kept) && is_beyond(born, kept) && still_keeps(born, kept) && goes_on(born, kept);
   return grows ? kept : Born();
 }
 
 Born Places::replacing(const Born& born) const {
-  const auto last = std::ranges::find_if(born.rbegin(), born.rend(), [this](const Storage* each) { return lives_on(each); });
+  const auto last =
+      std::ranges::find_if(born.rbegin(), born.rend(), [this](const Storage* each) { return lives_on(each); });
   if (born.size() < kFewestBirths || last == born.rend()) return {};
   Born chain{*last};
   for (auto before = last + 1; before != born.rend();) {
@@ -191,8 +188,19 @@ Born Places::replacing(const Born& born) const {
   return grows ? chain : Born();
 }
 
+using KnownRounds = std::array<std::shared_ptr<const Rounds>, 2>;  // steps, backward passes
+
+std::vector<Sequence> turns_of(const KnownRounds& known) {
+  std::vector<Sequence> turns;
+  for (const auto& rounds : known) {
+    for (std::size_t i = 0; i < rounds->size(); ++i) turns.push_back(rounds->end(i));
+  }
+  std::ranges::sort(turns);
+  return turns;
+}
+
 /// Steps, if it grows by them; else backward passes; else its own births.
-std::shared_ptr<const Rounds> rounds_of(const Born& kept, const std::array<std::shared_ptr<const Rounds>, 2>& known) {
+std::shared_ptr<const Rounds> rounds_of(const Born& kept, const KnownRounds& known) {
   for (const auto& rounds : known) {
     std::size_t distinct = 0, open = 0;
     std::size_t before = std::numeric_limits<std::size_t>::max();
@@ -209,8 +217,8 @@ std::shared_ptr<const Rounds> rounds_of(const Born& kept, const std::array<std::
   return std::make_shared<const Rounds>(Rounds::calls(begins));
 }
 
-/// At the last birth, the program may still have what the last round drops: of its storages, those that end first are left
-/// out if there are more than in any round before.
+/// At the last birth, the program may still have what the last round drops: of its storages, those that end first are
+/// left out if there are more than in any round before.
 void leave_out_unfinished(std::vector<Living>& living) {
   std::map<std::size_t, std::size_t> counts;
   for (const Living& each : living) ++counts[each.round];
@@ -229,6 +237,15 @@ void leave_out_unfinished(std::vector<Living>& living) {
   }
 }
 
+Sequence last_birth(const TraceData& data) {
+  Sequence last;
+  for (const Storage& storage : data.storages) {
+    // A storage whose birth was not recorded can have its end as its first sight.
+    if (storage.span.to_seq != storage.span.from_seq) last = std::max(last, storage.span.from_seq);
+  }
+  return last;
+}
+
 void number(std::vector<Living>& living) {
   for (auto from = living.begin(); from != living.end();) {
     const auto to = std::find_if(from, living.end(), [&](const Living& each) { return each.round != from->round; });
@@ -241,15 +258,6 @@ void number(std::vector<Living>& living) {
 
 }  // namespace
 
-Sequence last_birth(const TraceData& data) {
-  Sequence last;
-  for (const Storage& storage : data.storages) {
-    // A storage whose birth was not recorded can have its end as its first sight.
-    if (storage.span.to_seq != storage.span.from_seq) last = std::max(last, storage.span.from_seq);
-  }
-  return last;
-}
-
 std::vector<Series> series_of(const OutlivingSite& site) {
   std::map<Position, Series> by_position;
   for (const Living& living : site.living) by_position[living.position].push_back(&living);
@@ -258,12 +266,11 @@ std::vector<Series> series_of(const OutlivingSite& site) {
   return result;
 }
 
-std::map<StackId, OutlivingSite> growing_sites(const TraceData& data) {
-  const Sequence end = last_birth(data);
-  const Places places(data, end);
-  const std::array known = {std::make_shared<const Rounds>(Rounds::steps(data)),
-                            std::make_shared<const Rounds>(Rounds::backwards(data))};
-  std::map<StackId, OutlivingSite> sites;
+GrowingSites growing_sites(const TraceData& data) {
+  const KnownRounds known = {std::make_shared<const Rounds>(Rounds::steps(data)),
+                             std::make_shared<const Rounds>(Rounds::backwards(data))};
+  GrowingSites result{{}, last_birth(data)};
+  const Places places(data, result.end, turns_of(known));
   for (const auto& [stack, born] : places.born()) {
     Born kept = places.growing(born);
     Born replaced;
@@ -273,18 +280,18 @@ std::map<StackId, OutlivingSite> growing_sites(const TraceData& data) {
       kept = {replaced.back()};
       replaced.pop_back();
     }
-    OutlivingSite& site = sites[stack];
+    OutlivingSite& site = result.sites[stack];
     site.rounds = rounds_of(replaced.empty() ? kept : born, known);
     site.replaced = std::move(replaced);
     for (const Storage* each : kept) {
       const std::size_t round = site.rounds->at(each->span.from_seq);
       const Sequence begin = round > 0 ? site.rounds->end(round - 1) : Sequence();
-      site.living.push_back({each, bytes_at(data, *each, end), round, begin, site.rounds->end(round), {}});
+      site.living.push_back({each, bytes_at(data, *each, result.end), round, begin, site.rounds->end(round), {}});
     }
     leave_out_unfinished(site.living);
     number(site.living);
   }
-  return sites;
+  return result;
 }
 
 }  // namespace dcmt::analyzer

@@ -22,7 +22,7 @@ struct Position {
 /// A storage of a growing place that is alive at the end.
 struct Living {
   const Storage* storage = nullptr;
-  Bytes bytes;         ///< at the end
+  Bytes bytes;  ///< at the end
   std::size_t round = 0;
   Sequence round_begin, round_end;  ///< `round_end` zero: the round had not ended
   Position position;
@@ -42,11 +42,14 @@ using Series = std::vector<const Living*>;
 /// Fewer births of what lives on than this are not called growth.
 inline constexpr std::size_t kFewestBirths = 4;
 
-/// The last birth of a storage. What is alive then ends with the program.
-[[nodiscard]] Sequence last_birth(const TraceData& data);
+struct GrowingSites {
+  std::map<StackId, OutlivingSite> sites;
+  /// The last birth of a storage. What is alive then ends with the program.
+  Sequence end;
+};
 
 /// The places whose storages become more and more. Storages of gathered parameters are left out: the rules of releases
 /// judge them.
-[[nodiscard]] std::map<StackId, OutlivingSite> growing_sites(const TraceData& data);
+[[nodiscard]] GrowingSites growing_sites(const TraceData& data);
 
 }  // namespace dcmt::analyzer

@@ -34,7 +34,7 @@ void loop(TestTrace& trace, int turns, const std::function<void(int)>& turn, std
 
 std::optional<OutlivingSite> growing(TestTrace& trace, TraceData& data) {
   data = trace.load();
-  const auto sites = growing_sites(data);
+  const auto sites = growing_sites(data).sites;
   for (const auto& [stack, site] : sites) {
     if (data.frames.find(data.stacks.find(stack)->frame)->line == kLine) return site;
   }
@@ -92,7 +92,8 @@ TEST(GrowingSites, ACacheThatIsFullDoesNotGrowThoughTheProgramGoesOn) {
 
 TEST(GrowingSites, ADataSetThatIsMadeAtTheStartDoesNotGrow) {
   TestTrace trace;
-  loop(trace, 10, [&](int) { trace.allocate(100); }, 5);
+  loop(
+      trace, 10, [&](int) { trace.allocate(100); }, 5);
   int step = 0;
   loop(trace, 30, [&](int) { trace.step(step++); });
   TraceData data;
@@ -102,12 +103,13 @@ TEST(GrowingSites, ADataSetThatIsMadeAtTheStartDoesNotGrow) {
 TEST(GrowingSites, APhaseThatHasEndedGrewIfItHadSteps) {
   TestTrace trace;
   int step = 0;
-  loop(trace, 12,
-       [&](int) {
-         trace.allocate(100);
-         trace.step(step++);
-       },
-       5);
+  loop(
+      trace, 12,
+      [&](int) {
+        trace.allocate(100);
+        trace.step(step++);
+      },
+      5);
   loop(trace, 30, [](int) {});
   TraceData data;
   const auto site = growing(trace, data);

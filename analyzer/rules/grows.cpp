@@ -1,5 +1,5 @@
-// Storages that accumulate throughout a stretch of the run and are rarely freed, by their holders. Not growth: what fills
-// up and stops (a cache, a ring of buffers), and what is replaced (an average of weights).
+// Storages that accumulate throughout a stretch of the run and are rarely freed, by their holders. Not growth: what
+// fills up and stops (a cache, a ring of buffers), and what is replaced (an average of weights).
 #include <algorithm>
 #include <map>
 #include <memory>
@@ -9,6 +9,7 @@
 #include <string_view>
 #include <utility>
 
+#include "analyzer/rules/common_names.h"
 #include "analyzer/rules/growing_sites.h"
 #include "analyzer/rules/own_use.h"
 #include "analyzer/rules/rules.h"
@@ -30,15 +31,15 @@ struct Group {
   HeldStorages held;
   struct OfSite {
     std::shared_ptr<const Rounds> rounds;
-    Sequence first;     ///< birth of its first storage here
+    Sequence first;  ///< birth of its first storage here
     Bytes bytes;
   };
   std::map<StackId, OfSite> sites;
   std::set<Sequence> adding;  ///< ends of the rounds that added storages
 
   /// @param needed_until  nullopt: to the end of the run
-  void add(const OutlivingSite& site, const Living& living, std::optional<Sequence> needed_until, bool seen, bool frees,
-           bool alone) {
+  void add(const TraceData& data, const OutlivingSite& site, const Living& living, std::optional<Sequence> needed_until,
+           bool seen, bool frees, bool alone) {
     const Storage* first = site.replaced.empty() ? living.storage : site.replaced.front();
     const auto [of_site, is_new] = sites.try_emplace(living.storage->birth.stack, site.rounds, first->span.from_seq);
     of_site->second.bytes.value += living.bytes.value;
@@ -53,7 +54,7 @@ struct Group {
     for (const Storage* each : site.replaced) {
       adding.insert(each->span.from_seq);
       growth.beside.push_back(
-          {.storage = each->id, .bytes = each->bytes, .needed_until = each->span.from_seq, .frees = frees});
+          {.storage = each->id, .bytes = each->bytes, .needed_until = begin_of(data, *each), .frees = frees});
     }
   }
 };
@@ -91,13 +92,34 @@ bool holds_many(const TraceData& data, const HeldBy& by) {
   return by.path != nullptr && !is_plain_variable(holder_of(data.text(by.path->path)));
 }
 
-std::map<std::string, Group> groups_of(const TraceData& data) {
+/// What holds a value that larger ones replace: what had the latest of those that were read.
+HeldBy holder_of_replaced(const TraceData& data, const OutlivingSite& site) {
+  for (auto each = site.replaced.rbegin(); each != site.replaced.rend(); ++each) {
+    if (HeldBy by = held_by(data, (*each)->id); !by.nobody()) return by;
+  }
+  return {};
+}
+
+CommonNames common_names(const TraceData& data, const Holding& holding, const GrowingSites& growing) {
+  CommonNames names;
+  for (const auto& [stack, site] : growing.sites) {
+    for (const Living& living : site.living) {
+      const OwnerPath* path = holding.of(living.storage->id).path;
+      if (path != nullptr) names.add(holder_of(data.text(path->path)));
+    }
+  }
+  names.complete();
+  return names;
+}
+
+std::map<std::string, Group> groups_of(const TraceData& data, const GrowingSites& growing) {
   std::map<std::string, Group> groups;
-  const std::map<StackId, OutlivingSite> sites = growing_sites(data);
-  const LatestValues latest(data, sites);
-  const OwnUse own_use(data, sites);
-  for (const auto& [stack, site] : sites) {
-    const UsualHolders usual(data, site);
+  const Holding holding(data, growing);
+  const LatestValues latest(data, holding, growing);
+  const OwnUse own_use(data, holding, growing);
+  const CommonNames names = common_names(data, holding, growing);
+  for (const auto& [stack, site] : growing.sites) {
+    const UsualHolders usual(holding, site);
     for (const Living& living : site.living) {
       const HeldBy common = usual.of(living.position);
       // What a step or backward pass makes that does not end may still be dropped.
@@ -113,11 +135,13 @@ std::map<std::string, Group> groups_of(const TraceData& data) {
         }
         continue;
       }
-      HeldBy by = latest.had_it(living) ? HeldBy() : held_by(data, living.storage->id);
-      const bool seen = !by.nobody();
-      if (!seen && holds_many(data, common) && !is_in_another_cycle(data, common, living.storage->id)) by = common;
+      HeldBy by = latest.had_it(living) ? HeldBy() : holding.of(living.storage->id);
+      const bool seen = !by.nobody() && holding.is_seen(living.storage->id);
+      if (by.nobody() && holds_many(data, common) && !is_in_another_cycle(data, common, living.storage->id))
+        by = common;
+      if (by.nobody()) by = holder_of_replaced(data, site);
       const std::optional<Sequence> needed_until =
-          site.replaced.empty() ? own_use.until(living) : living.storage->span.from_seq;
+          site.replaced.empty() ? own_use.until(living) : begin_of(data, *living.storage);
       for (const ContainerId id : by.containers) {
         const Container* container = data.owners.container(id);
         Group& group = groups[std::string(data.text(container->path))];
@@ -125,17 +149,17 @@ std::map<std::string, Group> groups_of(const TraceData& data) {
         group.growth.holder = data.text(container->path);
         group.growth.place = data.text(container->place);
         group.growth.type = data.text(container->type);
-        group.add(site, living, needed_until, seen, !common.otherwise, by.containers.size() == 1);
+        group.add(data, site, living, needed_until, seen, !common.otherwise, by.containers.size() == 1);
       }
       if (!by.containers.empty()) continue;
-      const std::string variable(by.path != nullptr ? holder_of(data.text(by.path->path)) : std::string_view());
+      const std::string variable = by.path != nullptr ? names.of(holder_of(data.text(by.path->path))) : "";
       const FrameId place = site_of(data, stack);
       Group& group = groups[variable.empty() ? " " + std::to_string(place.value) : variable];
       group.growth.holder = variable;
       if (by.path != nullptr) group.growth.place = data.text(by.path->place);
-      const bool frees = by.path != nullptr && (only_cycles_hold(data, by.path->storage) ||
-                                                only_one_variable_leads(data, by.path->storage));
-      group.add(site, living, needed_until, seen, frees, frees);
+      const bool frees = by.path != nullptr &&
+                         (only_cycles_hold(data, by.path->storage) || only_one_variable_leads(data, by.path->storage));
+      group.add(data, site, living, needed_until, seen, frees, frees);
     }
   }
   return groups;
@@ -158,23 +182,42 @@ void count_rounds(const Group& group, Growth& growth) {
   growth.rounds = most.rounds->steps() + open - most.rounds->steps_before(most.rounds->at(most.first));
 }
 
-/// What the storing statement itself makes, as in `losses.append(v.clone())`, the program needs no longer.
+/// True if one of the statements led to the birth of the storage, by calls or itself.
+bool is_made_by(const TraceData& data, const Storage& storage, const std::set<std::string>& sites) {
+  for (const FrameText& frame : frames_of(data, storage.birth.stack)) {
+    if (frame.library()) continue;
+    if (sites.contains(std::string(short_path(frame.file, 1)) + ":" + std::to_string(frame.line))) return true;
+  }
+  return false;
+}
+
+/// What the storing statement itself makes, as in `losses.append(v.clone())`, the program needs until it has made the
+/// last of it in this round.
 void free_at_storing(const TraceData& data, Growth& growth) {
   std::set<std::string> sites;
   for (const auto* statements : {&growth.stored_by.statements, &growth.stored_by.calls}) {
     for (const StoringStatement& each : *statements) sites.insert(each.site);
   }
-  for (GrowingStorage& each : growth.storages) {
-    const Storage* storage = data.storages.find(each.storage);
-    const Frame* frame = data.frames.find(site_of(data, storage->birth.stack));
-    if (frame == nullptr || !each.needed_until.valid()) continue;
-    const std::string site = std::string(short_path(data.text(frame->file), 1)) + ":" + std::to_string(frame->line);
-    if (sites.contains(site)) each.needed_until = storage->span.from_seq;
-  }
+  std::map<Sequence, Sequence> last_made;  // by the end of their use
+  const auto each_made = [&](auto&& visit) {
+    for (GrowingStorage& each : growth.storages) {
+      const Storage* storage = data.storages.find(each.storage);
+      if (each.needed_until.valid() && is_made_by(data, *storage, sites)) visit(each, storage->span.from_seq);
+    }
+  };
+  each_made([&](const GrowingStorage& each, Sequence made) {
+    Sequence& last = last_made[each.needed_until];
+    last = std::max(last, made);
+  });
+  each_made([&](GrowingStorage& each, Sequence) {
+    each.needed_until = std::min(each.needed_until, last_made.at(each.needed_until));
+  });
 }
 
 std::string fix_of(const Growth& growth) {
   if (growth.holder.starts_with("cycle ")) return "cut one reference of the cycle: keep a detached copy";
+  if (growth.holder.find(kMoreLinks) != std::string::npos)
+    return "keep fewer objects: cut the reference from each to the one before; or keep numbers in them";
   if (growth.type.empty() || growth.type == "graph")
     return "add numbers to it, not tensors: .item(), or .detach() where no backward needs it";
   return "store numbers, such as loss.item(), or detached copies; or clear it after use";
@@ -186,7 +229,9 @@ namespace rules {
 
 std::vector<Finding> grows(const TraceData& data, const Releases&) {
   std::vector<Finding> findings;
-  for (auto& [name, group] : groups_of(data)) {
+  const GrowingSites growing = growing_sites(data);
+  const double small = small_bytes_at(data, growing.end);
+  for (auto& [name, group] : groups_of(data, growing)) {
     // Otherwise these are storages of the last rounds, which may still be dropped.
     if (group.adding.size() < kFewestAdding) continue;
     Finding finding;
@@ -194,7 +239,7 @@ std::vector<Finding> grows(const TraceData& data, const Releases&) {
     finding.classes.emplace_back("D01");
     finding.title = "grows";
     Growth& growth = finding.growth.emplace(std::move(group.growth));
-    if (group.container != nullptr) group.held.add_small(data, *group.container);
+    if (group.container != nullptr) group.held.add_small(data, *group.container, small);
     group.held.move_to(growth);
     std::vector<StackId> made_at;
     for (const GrowingSite& site : growth.sites) made_at.push_back(site.stack);
@@ -206,8 +251,9 @@ std::vector<Finding> grows(const TraceData& data, const Releases&) {
     finding.confidence = growth.holder.empty()                                              ? Confidence::kUnknown
                          : growth.seen == static_cast<std::int64_t>(growth.storages.size()) ? Confidence::kCertain
                                                                                             : Confidence::kPartial;
-    finding.why = keeps_graphs(data, growth) ? "it keeps the autograd graphs of what was computed"
-                                             : "every part of the run adds to it, and hardly any of that is freed later";
+    finding.why = keeps_graphs(data, growth)
+                      ? "it keeps the autograd graphs of what was computed"
+                      : "every part of the run adds to it, and hardly any of that is freed later";
     finding.fix = fix_of(growth);
     findings.push_back(std::move(finding));
   }

@@ -156,6 +156,103 @@ TEST(Grows, WhatAVariableHadWhenItWasReadIsHeldLikeTheOthers) {
   EXPECT_EQ(finding.predicted_peak, Bytes(5000 + 700 + 2000));
 }
 
+/// Each reading found another value of `x`, and nothing said who holds the earlier ones.
+TEST(Grows, AVariableThatWasReadWithManyValuesHoldsTheLastOne) {
+  TestTrace trace;
+  program(trace, 10, [&](int) {
+    at(trace, 21);
+    const Handle made = trace.allocate(100);
+    trace.begin_reading();
+    trace.held(made, {.path = "main: x", .otherwise = true});
+  });
+  const TraceData data = trace.load();
+  const Analysis analysis = analyze(data);
+  EXPECT_TRUE(analysis.findings.empty());
+  ASSERT_EQ(analysis.remarks.size(), 1u);
+  EXPECT_EQ(analysis.remarks.front().kind, RemarkKind::kGrows);
+}
+
+/// A function's list keeps what ten steps make; it is in a cycle when the function has returned. Readings found the
+/// last so many of the first eight in it; the last one found only the cycle.
+std::optional<Finding> of_returned_function(std::size_t found) {
+  TestTrace trace;
+  std::vector<Handle> made;
+  program(trace, 10, [&](int step) {
+    at(trace, 21);
+    made.push_back(trace.allocate(100));
+    if (step != 7) return;
+    trace.begin_reading();
+    for (std::size_t i = made.size() - found; i < made.size(); ++i) {
+      trace.held(made[i], {.containers = {"fit: errors"}, .path = "fit: errors[0].value"});
+    }
+  });
+  trace.begin_reading();
+  for (const Handle each : made) {
+    trace.held(each, {.path = "cycle E.frame → frame: errors → list[0] → E (Python's collector can free it)",
+                      .otherwise = true});
+  }
+  const TraceData data = trace.load();
+  std::vector<Finding> findings = findings_of(data);
+  EXPECT_LE(findings.size(), 1u);
+  return findings.empty() ? std::nullopt : std::optional(std::move(findings.front()));
+}
+
+TEST(Grows, AListWhoseFunctionHasReturnedHeldWhatWaitsForTheCollector) {
+  const std::optional<Finding> finding = of_returned_function(8);
+  ASSERT_TRUE(finding);
+  EXPECT_EQ(finding->growth->holder, "fit: errors");
+  EXPECT_EQ(finding->bytes, Bytes(1000)) << "those of the last two steps, too";
+  EXPECT_EQ(finding->growth->seen, 8);
+  EXPECT_EQ(finding->predicted_peak, Bytes(5000 + 700 + 100));
+}
+
+TEST(Grows, AListThatHadAFewOfThemDidNotHoldWhatWaitsForTheCollector) {
+  EXPECT_FALSE(of_returned_function(3)) << "fewer than are called growth";
+  EXPECT_TRUE(of_returned_function(4));
+}
+
+TEST(Grows, AChainOfObjectsIsOneHolder) {
+  TestTrace trace;
+  std::vector<Handle> made;
+  program(trace, 10, [&](int) {
+    at(trace, 21);
+    made.push_back(trace.allocate(100));
+  });
+  trace.begin_reading();
+  std::string links;
+  for (auto each = made.rbegin(); each != made.rend(); ++each, links += ".before") {
+    trace.held(*each, {.path = "main: head" + links + ".value", .otherwise = true});
+  }
+  const TraceData data = trace.load();
+  const std::vector<Finding> findings = findings_of(data);
+  ASSERT_EQ(findings.size(), 1u);
+  EXPECT_EQ(findings[0].growth->holder, "main: head.before….value");
+  EXPECT_EQ(findings[0].bytes, Bytes(1000));
+  EXPECT_EQ(findings[0].growth->seen, 10);
+  EXPECT_EQ(findings[0].growth->alone, Bytes(1000)) << "only `head` leads to them";
+}
+
+/// `rows = torch.cat([rows, x])`: the program ended before its last value was read.
+TEST(Grows, AValueThatLargerOnesReplaceIsWhereTheOnesBeforeWere) {
+  TestTrace trace;
+  std::optional<Handle> rows;
+  program(trace, 10, [&](int step) {
+    at(trace, 21);
+    const Handle larger = trace.allocate(100 * (step + 1));
+    if (rows) trace.drop(*rows);
+    rows = larger;
+    if (step == 9) return;
+    trace.begin_reading();
+    trace.held(larger, {.path = "main: rows", .otherwise = true});
+  });
+  const TraceData data = trace.load();
+  const std::vector<Finding> findings = findings_of(data);
+  ASSERT_EQ(findings.size(), 1u);
+  EXPECT_EQ(findings[0].growth->holder, "main: rows");
+  EXPECT_EQ(findings[0].growth->seen, 0);
+  EXPECT_EQ(findings[0].predicted_peak, Bytes(5000 + 700));
+}
+
 /// A tensor of a list drags others along, which are too small to be followed.
 TEST(Grows, WhatIsTooSmallForRowsGoesWithWhatHoldsIt) {
   TestTrace trace;

@@ -4,7 +4,6 @@
 #include <functional>
 #include <utility>
 
-#include "analyzer/rules/growing_sites.h"
 #include "analyzer/storages/group_names.h"
 #include "analyzer/storages/live_set.h"
 
@@ -13,17 +12,6 @@ namespace {
 
 /// Limits the sums of a damaged trace.
 constexpr double kMostSmall = 2;  // times the bytes of the storages with rows
-
-/// Bytes of all devices' blocks without rows.
-double small_bytes_at(const TraceData& data, Sequence at) {
-  double bytes = 0;
-  for (const StringId device : devices_of(data)) {
-    for (const Block* block : live_blocks(data, device, at)) {
-      if (is_sum_of_small_blocks(data, *block)) bytes += static_cast<double>(block->bytes.value);
-    }
-  }
-  return bytes;
-}
 
 }  // namespace
 
@@ -36,7 +24,7 @@ void HeldStorages::add(const Storage& storage, const GrowingStorage& growing) {
   bytes_.value += growing.bytes.value;
 }
 
-void HeldStorages::add_small(const TraceData& data, const Container& container) {
+void HeldStorages::add_small(const TraceData& data, const Container& container, double there) {
   const Scan* scan = data.owners.scan(container.small_scan);
   double then = 0;  // bytes that ended with it alone at the reading
   for (const GrowingStorage& each : storages_) {
@@ -51,7 +39,6 @@ void HeldStorages::add_small(const TraceData& data, const Container& container) 
   double alone = 0;
   for (const GrowingStorage& each : storages_) alone += each.alone ? static_cast<double>(each.bytes.value) : 0;
   // Most storages may have been made after the reading. Together they have no more than there is.
-  const double there = small_bytes_at(data, last_birth(data));
   const double share = there > 0 ? std::min(small / then, there / std::max(1.0, alone)) : small / then;
   for (GrowingStorage& each : storages_) {
     if (each.alone) each.small = Bytes(static_cast<std::int64_t>(share * static_cast<double>(each.bytes.value)));
@@ -66,6 +53,16 @@ void HeldStorages::move_to(Growth& growth) {
   }
   for (const auto& [stack, site] : sites_) growth.sites.push_back(site);
   std::ranges::stable_sort(growth.sites, std::greater(), &GrowingSite::bytes);
+}
+
+double small_bytes_at(const TraceData& data, Sequence at) {
+  double bytes = 0;
+  for (const StringId device : devices_of(data)) {
+    for (const Block* block : live_blocks(data, device, at)) {
+      if (is_sum_of_small_blocks(data, *block)) bytes += static_cast<double>(block->bytes.value);
+    }
+  }
+  return bytes;
 }
 
 std::vector<Gap> gaps_of_growth(const TraceData& data, const Growth& growth) {

@@ -31,17 +31,17 @@ struct GrowingSite {
 
 /// In a finding about storages whose number does not grow, `rounds` is 0.
 struct Growth {
-  std::string holder;       ///< "main: probe.seen"; empty: no scan found the storages
-  std::string_view place;   ///< the position of the frame that is the root of the path; empty: another kind of root
-  std::string_view type;    ///< "list"; empty: not a container
+  std::string holder;      ///< "main: probe.seen"; empty: no scan found the storages
+  std::string_view place;  ///< the position of the frame that is the root of the path; empty: another kind of root
+  std::string_view type;   ///< "list"; empty: not a container
   RoundKind kind = RoundKind::kStep;
-  std::int64_t rounds = 0;  ///< in which it grew: from the first one that added to it to the last one
-  Bytes per_round;          ///< mean over `rounds`
-  Bytes alone;              ///< bytes of the storages that are freed if the holder alone drops them
-  std::int64_t seen = 0;    ///< number of storages that a scan found there
+  std::int64_t rounds = 0;               ///< in which it grew: from the first one that added to it to the last one
+  Bytes per_round;                       ///< mean over `rounds`
+  Bytes alone;                           ///< bytes of the storages that are freed if the holder alone drops them
+  std::int64_t seen = 0;                 ///< number of storages that a scan found there
   std::vector<GrowingStorage> storages;  ///< in the order of creation
-  /// Storages that larger ones of the holder have replaced, and those of a round that has not ended. They are not in the
-  /// sums, but a peak contains them.
+  /// Storages that larger ones of the holder have replaced, and those of a round that has not ended. They are not in
+  /// the sums, but a peak contains them.
   std::vector<GrowingStorage> beside;
   std::vector<GrowingSite> sites;  ///< most bytes first
   Storing stored_by;               ///< statements that may have put them there
@@ -56,13 +56,17 @@ class HeldStorages {
   void move_to(Growth& growth);
   /// Distributes the bytes that the container holds in storages without rows among its storages that are freed with it
   /// alone.
-  void add_small(const TraceData& data, const Container& container);
+  /// @param there  bytes of all storages without rows at the end
+  void add_small(const TraceData& data, const Container& container, double there);
 
  private:
   std::vector<GrowingStorage> storages_;
   std::map<StackId, GrowingSite> sites_;
   Bytes bytes_;
 };
+
+/// Bytes of all devices' storages without rows.
+[[nodiscard]] double small_bytes_at(const TraceData& data, Sequence at);
 
 /// The gaps of blocks of the storages, from the end of the round that made them: a peak does not need them there.
 /// Storages that something else would hold are left out.

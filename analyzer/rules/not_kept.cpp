@@ -13,9 +13,9 @@ constexpr std::size_t kFewest = 2;
 
 }  // namespace
 
-NotKept::NotKept(const TraceData& data, const std::map<StackId, OutlivingSite>& sites) : data_(data), end_of_all_(last_birth(data)) {
+NotKept::NotKept(const TraceData& data, const GrowingSites& growing) : data_(data), end_of_all_(growing.end) {
   std::set<std::size_t> places;
-  for (const auto& [stack, site] : sites) places.insert(place_of(stack));
+  for (const auto& [stack, site] : growing.sites) places.insert(place_of(stack));
   if (places.empty()) return;
   for (const Storage& storage : data.storages) {
     const std::size_t place = place_of(storage.birth.stack);

@@ -17,7 +17,7 @@ namespace dcmt::analyzer {
 /// frames of the program are compared.
 class NotKept {
  public:
-  NotKept(const TraceData& data, const std::map<StackId, OutlivingSite>& sites);
+  NotKept(const TraceData& data, const GrowingSites& growing);
 
   /// When a kept storage would end if it lived as long as the longest-lived comparable storage: same place, round and
   /// size, and ended in that round. nullopt: there are fewer than two of those.

@@ -1,23 +1,21 @@
 #include "analyzer/rules/own_use.h"
 
 #include <algorithm>
-#include <cctype>
 #include <iterator>
 #include <limits>
+#include <map>
 #include <set>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "analyzer/rules/python_source.h"
 #include "analyzer/rules/usual_holders.h"
 #include "analyzer/storages/holder_names.h"
-#include "analyzer/storages/stacks.h"
+#include "trace/base/code_path.h"
 
 namespace dcmt::analyzer {
 namespace {
-
-/// "main: losses" is not the beginning of "main: losses2[3]".
-bool is_of_name(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
 
 /// The readings between the round of each storage of a series and the birth of the next storage.
 struct Evidence {
@@ -96,14 +94,52 @@ Sequence end_of_tensors(const TraceData& data, StorageId storage) {
   return end;
 }
 
-/// True if a line begins with a `del` statement. Without one, a variable has its value until the next.
-bool has_del(std::string_view code) {
-  for (std::size_t at = code.find("del "); at != std::string_view::npos; at = code.find("del ", at + 1)) {
-    const std::size_t before = code.find_last_not_of(" \t", at == 0 ? 0 : at - 1);
-    if (at == 0 || before == std::string_view::npos || code[before] == '\n' || code[before] == ';') return true;
+/// The user's statements that make the storages of a place.
+class Statements {
+ public:
+  explicit Statements(const TraceData& data) : data_(data) {
+    for (const SourceFile& source : data.sources) {
+      if (!is_library_file(data.text(source.path))) sources_.try_emplace(source.path, source.text);
+    }
   }
-  return false;
+
+  /// True if a variable has the storages that its function deletes. Else, a variable has its value until the next.
+  [[nodiscard]] bool deletes(StackId id) const {
+    for (const Stack* stack = data_.stacks.find(id); stack != nullptr; stack = data_.stacks.find(stack->parent)) {
+      const auto [source, line] = at(*stack);
+      if (source != nullptr && source->deletes_what_is_made_at(line)) return true;
+    }
+    return false;
+  }
+
+  /// The variables whose values the storages are, one after the other: the statement itself makes them.
+  [[nodiscard]] std::set<std::string_view> given_values(StackId id) const {
+    const Stack* stack = data_.stacks.find(id);
+    if (stack == nullptr) return {};
+    const auto [source, line] = at(*stack);
+    return source != nullptr ? source->given_values_at(line) : std::set<std::string_view>();
+  }
+
+ private:
+  [[nodiscard]] std::pair<const PythonSource*, std::size_t> at(const Stack& stack) const {
+    const Frame* frame = data_.frames.find(stack.frame);
+    const auto source = frame != nullptr ? sources_.find(frame->file) : sources_.end();
+    return source != sources_.end() ? std::pair(&source->second, static_cast<std::size_t>(frame->line))
+                                    : std::pair<const PythonSource*, std::size_t>();
+  }
+
+  const TraceData& data_;
+  std::map<StringId, PythonSource> sources_;
+};
+
+/// The innermost one.
+FrameId frame_of(const TraceData& data, StackId id) {
+  const Stack* stack = data.stacks.find(id);
+  return stack != nullptr ? stack->frame : FrameId();
 }
+
+/// "x" of "main: x" and of "program.x".
+std::string_view last_name(std::string_view variable) { return variable.substr(variable.find_last_of(".: ") + 1); }
 
 bool only_some_rounds_make(const Series& series) {
   return 2 * (series.back()->round - series.front()->round) >= 3 * (series.size() - 1);
@@ -117,17 +153,32 @@ struct OwnUse::Uses {
   bool until_made = false;  ///< until the next storages have been made, not only until they begin to be made
 };
 
-OwnUse::OwnUse(const TraceData& data, const std::map<StackId, OutlivingSite>& sites)
-    : data_(data), not_kept_(data, sites) {
+OwnUse::OwnUse(const TraceData& data, const Holding& holding, const GrowingSites& growing)
+    : data_(data), not_kept_(data, growing) {
+  const Statements statements(data);
+  std::map<FrameId, int> places_of;  // growing ones that a frame led to
+  for (const auto& [id, site] : growing.sites) {
+    const Stack* stack = data.stacks.find(id);
+    for (; stack != nullptr; stack = data.stacks.find(stack->parent)) ++places_of[stack->frame];
+  }
   std::map<std::string, Uses> of_variables;
-  for (const auto& [stack, site] : sites) {
-    const UsualHolders usual(data, site);
+  for (const auto& [stack, site] : growing.sites) {
+    if (statements.deletes(stack)) deletes_.insert(stack);
+    // A statement that makes more than its value has given the variable the next one only when all of it is made.
+    const bool makes_only_it = places_of[frame_of(data, stack)] == 1;
+    const auto given = makes_only_it ? statements.given_values(stack) : std::set<std::string_view>();
+    if (!given.empty()) add_next_values(site);
+    const UsualHolders usual(holding, site);
     Uses of_site;
     for (const Series& series : series_of(site)) {
       const ReadingsBetween readings(data, usual.of(series.front()->position).containers);
       Evidence evidence;
       for (std::size_t i = 0; i + 1 < series.size(); ++i) readings.add(*series[i], *series[i + 1], evidence);
       for (const auto& [variable, is_value] : evidence.variables) {
+        if (is_value && given.contains(last_name(variable))) {
+          for (const Living* each : series) own_values_.insert(each->storage->id);
+          continue;
+        }
         of_variables[variable].series.push_back(series);
         of_variables[variable].until_made |= is_value;
       }
@@ -139,32 +190,24 @@ OwnUse::OwnUse(const TraceData& data, const std::map<StackId, OutlivingSite>& si
     add(of_site);
   }
   for (const auto& [variable, uses] : of_variables) add(uses);
-  add_turns(sites);
-  std::set<StringId> files;
-  for (const SourceFile& source : data.sources) {
-    if (has_del(source.text)) files.insert(source.path);
-  }
-  for (const auto& [stack, site] : sites) {
-    const Frame* frame = data.frames.find(site_of(data, stack));
-    if (frame != nullptr && files.contains(frame->file)) deletes_.insert(stack);
-  }
+  add_turns(growing);
 }
 
-void OwnUse::add_turns(const std::map<StackId, OutlivingSite>& sites) {
+void OwnUse::add_turns(const GrowingSites& growing) {
   struct Turn {
     Sequence from, to;  ///< births of the storage and of a later one of its place
     Sequence* end;
   };
   std::vector<Turn> turns;
-  const Sequence end = last_birth(data_);
   const auto add_to = [&](const Series& series, Sequence Dropped::*member) {
     for (std::size_t i = 0; i < series.size(); ++i) {
       const Storage& storage = *series[i]->storage;
-      turns.push_back({storage.span.from_seq, i + 1 < series.size() ? series[i + 1]->storage->span.from_seq : end,
+      turns.push_back({storage.span.from_seq,
+                       i + 1 < series.size() ? series[i + 1]->storage->span.from_seq : growing.end,
                        &(dropped_[storage.id].*member)});
     }
   };
-  for (const auto& [stack, site] : sites) {
+  for (const auto& [stack, site] : growing.sites) {
     Series all;
     for (const Living& living : site.living) all.push_back(&living);
     add_to(all, &Dropped::before_next);
@@ -185,18 +228,11 @@ void OwnUse::add_turns(const std::map<StackId, OutlivingSite>& sites) {
   }
 }
 
-/// The begin of the storage's memory: its block is recorded before the storage.
-Sequence OwnUse::begin_of(const Storage& storage) const {
-  Sequence begin = storage.span.from_seq;
-  for (const Block* block : data_.blocks_by_storage.of(storage.id)) begin = std::min(begin, block->span.from_seq);
-  return begin;
-}
-
 void OwnUse::add(const Uses& uses) {
   std::map<Sequence, Sequence> made;  // by the end of the round: the last or the first one of it
   for (const Series& series : uses.series) {
     for (const Living* each : series) {
-      const Sequence one = uses.until_made ? each->storage->span.from_seq : begin_of(*each->storage);
+      const Sequence one = uses.until_made ? each->storage->span.from_seq : begin_of(data_, *each->storage);
       const auto [at, is_new] = made.try_emplace(end_of(*each), one);
       if (!is_new) at->second = uses.until_made ? std::max(at->second, one) : std::min(at->second, one);
     }
@@ -214,9 +250,27 @@ void OwnUse::add(const Uses& uses) {
   }
 }
 
+void OwnUse::add_next_values(const OutlivingSite& site) {
+  for (std::size_t i = 0; i + 1 < site.living.size(); ++i) {
+    next_values_[site.living[i].storage->id] = site.living[i + 1].storage->span.from_seq;
+  }
+}
+
 std::optional<Sequence> OwnUse::until(const Living& living) const {
-  const auto found = until_.find(living.storage->id);
-  if (found != until_.end()) return found->second;
+  const StorageId storage = living.storage->id;
+  const auto found = until_.find(storage);
+  const auto value = next_values_.find(storage);
+  const std::optional<Sequence> next = value != next_values_.end() ? std::optional(value->second) : std::nullopt;
+  const bool is_own_value = own_values_.contains(storage);
+  if (found != until_.end()) {
+    if (!is_own_value || !found->second) return found->second;
+    return next ? std::max(next, found->second) : std::nullopt;
+  }
+  if (is_own_value) return next;
+  return until_end_of_round(living);
+}
+
+std::optional<Sequence> OwnUse::until_end_of_round(const Living& living) const {
   std::optional<Sequence> until = not_kept_.until(living);
   const auto sooner = [&](Sequence at) { until = std::min(at, until.value_or(at)); };
   if (living.round_end.valid()) sooner(living.round_end);
@@ -227,6 +281,12 @@ std::optional<Sequence> OwnUse::until(const Living& living) const {
   if (const Sequence ended = end_of_tensors(data_, living.storage->id); ended.valid() && dropped.before_next.valid())
     sooner(std::max(ended, dropped.before_next));
   return until;
+}
+
+Sequence begin_of(const TraceData& data, const Storage& storage) {
+  Sequence begin = storage.span.from_seq;
+  for (const Block* block : data.blocks_by_storage.of(storage.id)) begin = std::min(begin, block->span.from_seq);
+  return begin;
 }
 
 }  // namespace dcmt::analyzer

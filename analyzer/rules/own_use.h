@@ -5,29 +5,32 @@
 #include <optional>
 #include <set>
 
-#include "analyzer/rules/not_kept.h"
 #include "analyzer/rules/growing_sites.h"
+#include "analyzer/rules/not_kept.h"
+#include "analyzer/rules/usual_holders.h"
 
 namespace dcmt::analyzer {
 
-/// In general, until the end of the round that made the storage. Where the program's file has `del` statements, until it
-/// has dropped what it had beside the storage, of what it drops before it makes the next one of the kind. Shorter if the
-/// storage's first tensor ends before, so that only a view keeps it. Longer if a reading after the storage's round found
-/// another holder besides the keeper. The value of a variable, `v = loss(…)`, is needed until the next value has been made. An
-/// object that a variable leads to, such as the model of a `fit` of several steps, is needed until the next ones begin
-/// to be made. The latter is also assumed if only some rounds make such storages and no reading says more.
+/// In general, until the end of the round that made the storage. Where the program deletes the variable that has it,
+/// until it has dropped what it had beside the storage, of what it drops before it makes the next one of the kind.
+/// Shorter if the storage's first tensor ends before, so that only a view keeps it. Longer if a reading after the
+/// storage's round found another holder besides the keeper. The value of a variable, `v = loss(…)`, is needed until the
+/// next value has been made. An object that a variable leads to, such as the model of a `fit` of several steps, is
+/// needed until the next ones begin to be made. The latter is also assumed if only some rounds make such storages and
+/// no reading says more.
 class OwnUse {
  public:
-  OwnUse(const TraceData& data, const std::map<StackId, OutlivingSite>& sites);
+  OwnUse(const TraceData& data, const Holding& holding, const GrowingSites& growing);
 
   /// nullopt: to the end of the run.
   [[nodiscard]] std::optional<Sequence> until(const Living& living) const;
 
  private:
   struct Uses;
-  void add_turns(const std::map<StackId, OutlivingSite>& sites);
+  void add_turns(const GrowingSites& growing);
   void add(const Uses& uses);
-  [[nodiscard]] Sequence begin_of(const Storage& storage) const;
+  void add_next_values(const OutlivingSite& site);
+  [[nodiscard]] std::optional<Sequence> until_end_of_round(const Living& living) const;
 
   const TraceData& data_;
   const NotKept not_kept_;
@@ -39,7 +42,12 @@ class OwnUse {
     Sequence before_next_of_kind;  ///< of its place and position in the round
   };
   std::map<StorageId, Dropped> dropped_;
-  std::set<StackId> deletes_;  ///< places in files with `del` statements
+  std::map<StorageId, Sequence> next_values_;  ///< when the statement that made a variable's value ran again
+  std::set<StorageId> own_values_;             ///< a reading after the round found that the variable still had it
+  std::set<StackId> deletes_;                  ///< places whose storages a deleted variable has
 };
+
+/// The begin of the storage's memory: its block is recorded before the storage.
+[[nodiscard]] Sequence begin_of(const TraceData& data, const Storage& storage);
 
 }  // namespace dcmt::analyzer

@@ -36,11 +36,11 @@ std::vector<std::optional<Sequence>> uses(int period, const std::function<void(T
   }
   data = trace.load();
   const Rounds rounds = Rounds::steps(data);
-  const auto sites = growing_sites(data);
-  EXPECT_EQ(sites.size(), 1u);
-  const OwnUse own_use(data, sites);
+  const GrowingSites growing = growing_sites(data);
+  EXPECT_EQ(growing.sites.size(), 1u);
+  const OwnUse own_use(data, Holding(data, growing), growing);
   std::vector<std::optional<Sequence>> result;
-  for (const Living& living : sites.begin()->second.living) {
+  for (const Living& living : growing.sites.begin()->second.living) {
     if (living.round > 0) result.push_back(own_use.until(living));
   }
   return result;
@@ -124,10 +124,10 @@ TEST(OwnUse, IsAsLongAsThatOfOthersThatThePlaceMakesAndNothingKeeps) {
   }
   const TraceData data = trace.load();
   const Rounds rounds = Rounds::steps(data);
-  const auto sites = growing_sites(data);
-  ASSERT_EQ(sites.size(), 1u);
-  const OwnUse own_use(data, sites);
-  for (const Living& living : sites.begin()->second.living) {
+  const GrowingSites growing = growing_sites(data);
+  ASSERT_EQ(growing.sites.size(), 1u);
+  const OwnUse own_use(data, Holding(data, growing), growing);
+  for (const Living& living : growing.sites.begin()->second.living) {
     if (living.round == 0) continue;
     const std::optional<Sequence> until = own_use.until(living);
     ASSERT_TRUE(until);
@@ -182,10 +182,10 @@ TEST(NotKept, NeighboursOfALayerWithAHookHaveItsPlace) {
     trace.step(step);
   }
   const TraceData data = trace.load();
-  const auto sites = growing_sites(data);
-  ASSERT_EQ(sites.size(), 1u);
-  const NotKept not_kept(data, sites);
-  for (Living living : sites.begin()->second.living) {
+  const GrowingSites growing = growing_sites(data);
+  ASSERT_EQ(growing.sites.size(), 1u);
+  const NotKept not_kept(data, growing);
+  for (Living living : growing.sites.begin()->second.living) {
     ASSERT_TRUE(not_kept.until(living));
     EXPECT_LT(*not_kept.until(living), living.round_end);
     living.round_begin = living.round_end;
@@ -212,9 +212,9 @@ TEST(GrowingSites, AListMayKeepSomeOfWhatAPlaceMakes) {
   }
   evaluate();
   const TraceData data = trace.load();
-  const auto sites = growing_sites(data);
-  ASSERT_EQ(sites.size(), 1u);
-  const OutlivingSite& site = sites.begin()->second;
+  const GrowingSites growing = growing_sites(data);
+  ASSERT_EQ(growing.sites.size(), 1u);
+  const OutlivingSite& site = growing.sites.begin()->second;
   // At the last birth, the variable has the values of the last two evaluations.
   EXPECT_EQ(std::ranges::count(site.living, 2u, [](const Living& each) { return each.position.of; }), 2 * 5);
   EXPECT_EQ(std::ranges::count(site.living, 4u, [](const Living& each) { return each.position.of; }), 2 * 4);

@@ -2,14 +2,16 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <cstddef>
+#include <deque>
 #include <functional>
 #include <iterator>
 #include <set>
 #include <string>
 #include <utility>
 
+#include "analyzer/rules/common_names.h"
+#include "analyzer/rules/python_source.h"
 #include "trace/base/code_path.h"
 #include "trace/base/printable.h"
 
@@ -21,19 +23,8 @@ constexpr std::size_t kLongestText = 100;  ///< of a statement, characters
 
 constexpr std::array<std::string_view, 10> kPuttingCalls = {
     "append", "appendleft", "extend", "extendleft", "insert", "add", "update", "setdefault", "put", "put_nowait"};
-
-bool is_word(char letter) { return std::isalnum(static_cast<unsigned char>(letter)) != 0 || letter == '_'; }
-
-bool is_name(std::string_view text) {
-  return !text.empty() && std::isdigit(static_cast<unsigned char>(text.front())) == 0 &&
-         std::ranges::all_of(text, is_word);
-}
-
-std::string_view trimmed(std::string_view text) {
-  const std::size_t from = text.find_first_not_of(" \t\r");
-  if (from == npos) return {};
-  return text.substr(from, text.find_last_not_of(" \t\r") - from + 1);
-}
+/// These put something into their first argument.
+constexpr std::array<std::string_view, 4> kPuttingFunctions = {"heappush", "insort", "insort_left", "insort_right"};
 
 /// The last name of a path.
 struct Target {
@@ -46,6 +37,9 @@ Target target_of(std::string_view holder) {
   Target target;
   const std::size_t root = holder.find(": ");
   std::string_view path = root == npos ? holder : holder.substr(root + 2);
+  if (const std::size_t links = path.find(kMoreLinks); links != npos) {  // "head.before….value": a variable
+    path = path.substr(0, path.find_last_of(".[", links));
+  }
   while (path.ends_with(']')) {
     const std::size_t open = path.rfind('[');
     if (open == npos) return {};
@@ -64,37 +58,6 @@ Target target_of(std::string_view holder) {
   if (root != npos && dot == npos) target.function = holder.substr(0, root);
   if (const std::size_t last = target.function.rfind('.'); last != npos) target.function.remove_prefix(last + 1);
   return target;
-}
-
-/// `code` with spaces in place of the contents of comments and strings. Lines and columns stay the same.
-std::string without_texts(std::string_view code) {
-  std::string bare(code);
-  std::size_t i = 0;
-  const auto blank = [&](std::size_t to) {
-    for (; i < to && i < bare.size(); ++i) {
-      if (bare[i] != '\n') bare[i] = ' ';
-    }
-  };
-  while (i < code.size()) {
-    if (code[i] == '#') {
-      blank(std::min(code.find('\n', i), code.size()));
-    } else if (code[i] == '"' || code[i] == '\'') {
-      const std::string_view one = code.substr(i, 1), three = code.substr(i, 3);
-      const bool is_long = three.size() == 3 && three[1] == one[0] && three[2] == one[0];
-      const std::string_view quote = is_long ? three : one;
-      std::size_t end = i + quote.size();
-      while (end < code.size() && code.substr(end, quote.size()) != quote && (is_long || code[end] != '\n')) {
-        end += code[end] == '\\' ? 2 : 1;
-      }
-      // The quotes stay, so that brackets around a string are not empty.
-      i += quote.size();
-      blank(std::min(end, code.size()));
-      i = std::min(end + quote.size(), code.size());
-    } else {
-      ++i;
-    }
-  }
-  return bare;
 }
 
 /// The position after the brackets that open at `at`; npos if they do not close.
@@ -121,7 +84,7 @@ bool puts(std::string_view rest) {
   }
   if (rest.starts_with('.')) {
     rest.remove_prefix(1);
-    const std::size_t end = std::ranges::find_if_not(rest, is_word) - rest.begin();
+    const std::size_t end = std::ranges::find_if_not(rest, is_of_name) - rest.begin();
     const std::string_view call = rest.substr(0, end);
     rest = rest.substr(end);
     return rest.starts_with('(') && std::ranges::find(kPuttingCalls, call) != kPuttingCalls.end();
@@ -130,85 +93,43 @@ bool puts(std::string_view rest) {
   return entry && rest.starts_with('=') && !rest.starts_with("==");
 }
 
-bool puts_into(std::string_view line, const Target& target) {
-  for (std::size_t at = line.find(target.name); at != npos; at = line.find(target.name, at + 1)) {
-    const std::size_t end = at + target.name.size();
-    const char before = at == 0 ? ' ' : line[at - 1];
-    if (is_word(before) || (end < line.size() && is_word(line[end]))) continue;
-    const bool of_object = before == '.';
-    // A module's variable is an attribute if another module names it.
-    const bool fits = target.attribute ? of_object : target.function.empty() || !of_object;
-    if (fits && puts(line.substr(end))) return true;
+/// True for `name = [*name, x]` and `name = Link(x, name)`, from behind the first name.
+bool renews(std::string_view rest, std::string_view name) {
+  rest = trimmed(rest);
+  if (!rest.starts_with('=') || rest.starts_with("==")) return false;
+  for (std::size_t at = rest.find(name); at != npos; at = rest.find(name, at + 1)) {
+    const std::string_view behind = rest.substr(at + name.size());
+    const bool is_whole = !is_of_name(rest[at - 1]) && (behind.empty() || !is_of_name(behind.front()));
+    if (is_whole && !trimmed(behind).starts_with('=')) return true;
   }
   return false;
 }
 
-/// Tracks by indentation which lines are in a function of a name.
-class WithinFunction {
- public:
-  explicit WithinFunction(std::string_view name) : name_(name) {}
-
-  bool contains(std::string_view line) {
-    if (name_.empty()) return true;
-    const std::size_t indent = line.find_first_not_of(" \t\r");
-    if (indent == npos) return inside_;
-    if (inside_ && indent <= indent_ && !line.substr(indent).starts_with(')')) inside_ = false;
-    if (!inside_ && defines(line.substr(indent))) {
-      inside_ = true;
-      indent_ = indent;
-    }
-    return inside_;
-  }
-
- private:
-  [[nodiscard]] bool defines(std::string_view line) const {
-    if (line.starts_with("async ")) line = trimmed(line.substr(6));
-    if (!line.starts_with("def ")) return false;
-    line = trimmed(line.substr(4));
-    return line.starts_with(name_) && trimmed(line.substr(name_.size())).starts_with('(');
-  }
-
-  std::string_view name_;
-  bool inside_ = false;
-  std::size_t indent_ = 0;
-};
-
-/// Tracks by indentation in which function lines are.
-class EnclosingFunction {
- public:
-  /// The name of the innermost function that has this line; empty: none.
-  std::string_view of(std::string_view line) {
-    const std::size_t indent = line.find_first_not_of(" \t\r");
-    if (indent == npos) return {};
-    while (!functions_.empty() && functions_.back().first >= indent) functions_.pop_back();
-    std::string_view text = line.substr(indent);
-    if (text.starts_with("async ")) text = trimmed(text.substr(6));
-    if (text.starts_with("def ")) {
-      text = trimmed(text.substr(4));
-      functions_.emplace_back(indent, text.substr(0, std::ranges::find_if_not(text, is_word) - text.begin()));
-    }
-    return functions_.empty() ? std::string_view() : functions_.back().second;
-  }
-
- private:
-  std::vector<std::pair<std::size_t, std::string_view>> functions_;  ///< with their indentations
-};
-
-/// Calls `visit(number, line without texts, line)` for each line of `code`, from 1.
-void each_line(std::string_view code, std::string_view bare, auto&& visit) {
-  std::size_t number = 1;
-  for (std::size_t from = 0; from < bare.size(); ++number) {
-    const std::size_t end = std::min(bare.find('\n', from), bare.size());
-    const std::string_view line = bare.substr(from, end - from);
-    // A comment behind the statement is not shown.
-    const std::size_t last = line.find_last_not_of(" \t\r");
-    visit(number, line, trimmed(code.substr(from, last == npos ? 0 : last + 1)));
-    from = end + 1;
-  }
+/// True if the text before the name calls a function that puts something into what follows.
+bool is_put_into(std::string_view before) {
+  before = trimmed(before);
+  if (!before.ends_with('(')) return false;
+  before.remove_suffix(1);
+  const auto last = std::find_if_not(before.rbegin(), before.rend(), is_of_name);
+  return std::ranges::find(kPuttingFunctions, std::string_view(last.base(), before.end())) != kPuttingFunctions.end();
 }
 
-StoringStatement statement(std::string_view site, std::size_t number, std::string_view text) {
-  return {std::string(site) + ":" + std::to_string(number), printable(text.substr(0, kLongestText))};
+bool puts_into(std::string_view line, const Target& target) {
+  for (std::size_t at = line.find(target.name); at != npos; at = line.find(target.name, at + 1)) {
+    const std::size_t end = at + target.name.size();
+    const char before = at == 0 ? ' ' : line[at - 1];
+    if (is_of_name(before) || (end < line.size() && is_of_name(line[end]))) continue;
+    const bool of_object = before == '.';
+    // A module's variable is an attribute if another module names it.
+    const bool fits = target.attribute ? of_object : target.function.empty() || !of_object;
+    const std::string_view rest = line.substr(end);
+    if (fits && (puts(rest) || renews(rest, target.name) || is_put_into(line.substr(0, at)))) return true;
+  }
+  return false;
+}
+
+StoringStatement statement(std::string_view site, const PythonSource::Line& line) {
+  return {std::string(site) + ":" + std::to_string(line.number), printable(line.text.substr(0, kLongestText))};
 }
 
 /// True if the line calls one of the names, or, where `methods`, a method of one.
@@ -217,11 +138,11 @@ bool calls_one_of(std::string_view line, const std::set<std::string_view>& names
   if (text.starts_with("def ") || text.starts_with("async def ") || text.starts_with("class ")) return false;
   for (const std::string_view name : names) {
     for (std::size_t at = line.find(name); at != npos; at = line.find(name, at + 1)) {
-      if (at > 0 && (is_word(line[at - 1]) || (methods && line[at - 1] == '.'))) continue;
+      if (at > 0 && (is_of_name(line[at - 1]) || (methods && line[at - 1] == '.'))) continue;
       std::string_view rest = line.substr(at + name.size());
       if (methods && rest.starts_with('.')) {
         rest.remove_prefix(1);
-        rest.remove_prefix(static_cast<std::size_t>(std::ranges::find_if_not(rest, is_word) - rest.begin()));
+        rest.remove_prefix(static_cast<std::size_t>(std::ranges::find_if_not(rest, is_of_name) - rest.begin()));
       }
       if (rest.starts_with('(')) return true;
     }
@@ -233,8 +154,8 @@ bool calls_one_of(std::string_view line, const std::set<std::string_view>& names
 std::set<std::string_view> names_of(std::string_view holder) {
   std::set<std::string_view> names;
   const std::size_t root = holder.find(": ");
-  std::string_view path = root == npos ? holder.substr(std::min(holder.find('.'), holder.size() - 1) + 1)
-                                       : holder.substr(root + 2);
+  std::string_view path =
+      root == npos ? holder.substr(std::min(holder.find('.'), holder.size() - 1) + 1) : holder.substr(root + 2);
   path = path.substr(0, path.find_first_of(" ["));
   while (!path.empty()) {
     const std::string_view name = path.substr(0, path.find('.'));
@@ -244,75 +165,94 @@ std::set<std::string_view> names_of(std::string_view holder) {
   return names;
 }
 
+/// A file of the user's through which the storages were made.
+struct UserFile {
+  UserFile(std::string_view name, std::string_view code) : site(name), source(code) {}
+  std::string_view site;
+  PythonSource source;
+};
+
+std::vector<StoringStatement> statements_in(const UserFile& file, std::string_view holder) {
+  std::vector<StoringStatement> statements;
+  const Target target = target_of(holder);
+  if (target.name.empty()) return statements;
+  for (const PythonSource::Line& line : file.source.lines()) {
+    const bool counts = target.function.empty() || file.source.is_within(line, target.function);
+    if (counts && puts_into(line.bare, target)) statements.push_back(statement(file.site, line));
+  }
+  return statements;
+}
+
+std::vector<StoringStatement> calls_in(const UserFile& file, const std::set<std::string_view>& names) {
+  std::vector<StoringStatement> calls;
+  for (const PythonSource::Line& line : file.source.lines()) {
+    if (calls_one_of(line.bare, names, false)) calls.push_back(statement(file.site, line));
+  }
+  return calls;
+}
+
+/// Statements that use an object of the path: they call one of its methods, or give it an entry.
+std::vector<StoringStatement> uses_in(const UserFile& file, std::string_view holder) {
+  const std::set<std::string_view> names = names_of(holder);
+  std::vector<StoringStatement> uses;
+  for (const PythonSource::Line& line : file.source.lines()) {
+    const bool puts = std::ranges::any_of(names, [&](std::string_view name) {
+      return puts_into(line.bare, {name, {}, false});
+    });
+    if (puts || calls_one_of(line.bare, names, true)) uses.push_back(statement(file.site, line));
+  }
+  return uses;
+}
+
+/// The functions that have one of the statements, but not the one whose variable the holder is: calls of the others are
+/// on the way to it.
+std::set<std::string_view> functions_of(const UserFile& file, const std::vector<StoringStatement>& statements,
+                                        std::string_view holder) {
+  std::set<std::string_view> functions;
+  for (const PythonSource::Line& line : file.source.lines()) {
+    const std::string_view function = file.source.function_of(line);
+    if (function.empty() || function == target_of(holder).function) continue;
+    if (std::ranges::find(statements, statement(file.site, line)) != statements.end()) functions.insert(function);
+  }
+  return functions;
+}
+
 }  // namespace
 
 std::vector<StoringStatement> storing_statements(std::string_view code, std::string_view site,
                                                  std::string_view holder) {
-  std::vector<StoringStatement> statements;
-  const Target target = target_of(holder);
-  if (target.name.empty()) return statements;
-  const std::string bare = without_texts(code);
-  WithinFunction within(target.function);
-  each_line(code, bare, [&](std::size_t number, std::string_view line, std::string_view text) {
-    if (within.contains(line) && puts_into(line, target)) statements.push_back(statement(site, number, text));
-  });
-  return statements;
+  return statements_in(UserFile(site, code), holder);
 }
 
 std::vector<StoringStatement> calls_on_path(std::string_view code, std::string_view site, std::string_view holder) {
-  std::vector<StoringStatement> calls;
-  const std::set<std::string_view> names = names_of(holder);
-  const std::string bare = without_texts(code);
-  each_line(code, bare, [&](std::size_t number, std::string_view line, std::string_view text) {
-    if (calls_one_of(line, names, true)) calls.push_back(statement(site, number, text));
-  });
-  return calls;
+  return uses_in(UserFile(site, code), holder);
 }
 
 Storing stored_by(const TraceData& data, std::string_view holder, const std::vector<StackId>& made_at) {
-  std::set<StringId> files;
+  std::set<StringId> paths;
   for (StackId id : made_at) {
     for (const Stack* stack = data.stacks.find(id); stack != nullptr; stack = data.stacks.find(stack->parent)) {
-      if (const Frame* frame = data.frames.find(stack->frame)) files.insert(frame->file);
+      if (const Frame* frame = data.frames.find(stack->frame)) paths.insert(frame->file);
     }
   }
+  std::deque<UserFile> files;
+  for (const SourceFile& source : data.sources) {
+    const std::string_view path = data.text(source.path);
+    if (!paths.contains(source.path) || is_library_file(path) || is_compiler_output(path)) continue;
+    files.emplace_back(short_path(path, 1), source.text);
+  }
   Storing storing;
-  const auto each_file = [&](auto&& visit) {
-    for (const SourceFile& source : data.sources) {
-      if (!files.contains(source.path)) continue;
-      const std::string_view path = data.text(source.path);
-      if (!is_library_file(path) && !is_compiler_output(path)) visit(source.text, short_path(path, 1));
-    }
-  };
   const auto add = [](std::vector<StoringStatement> from, std::vector<StoringStatement>& to) {
     std::ranges::move(from, std::back_inserter(to));
   };
-  each_file([&](std::string_view code, std::string_view site) {
-    add(storing_statements(code, site, holder), storing.statements);
-  });
+  for (const UserFile& file : files) add(statements_in(file, holder), storing.statements);
   if (storing.statements.empty()) {
-    each_file([&](std::string_view code, std::string_view site) {
-      add(calls_on_path(code, site, holder), storing.statements);
-    });
+    for (const UserFile& file : files) add(uses_in(file, holder), storing.statements);
     return storing;
   }
-  std::set<std::string, std::less<>> functions;
-  each_file([&](std::string_view code, std::string_view site) {
-    EnclosingFunction enclosing;
-    const std::string bare = without_texts(code);
-    each_line(code, bare, [&](std::size_t number, std::string_view line, std::string_view text) {
-      const std::string_view function = enclosing.of(line);
-      const bool stores = std::ranges::find(storing.statements, statement(site, number, text)) != storing.statements.end();
-      if (stores && !function.empty() && function != target_of(holder).function) functions.emplace(function);
-    });
-  });
-  const std::set<std::string_view> names(functions.begin(), functions.end());
-  each_file([&](std::string_view code, std::string_view site) {
-    const std::string bare = without_texts(code);
-    each_line(code, bare, [&](std::size_t number, std::string_view line, std::string_view text) {
-      if (calls_one_of(line, names, false)) storing.calls.push_back(statement(site, number, text));
-    });
-  });
+  std::set<std::string_view> functions;
+  for (const UserFile& file : files) functions.merge(functions_of(file, storing.statements, holder));
+  for (const UserFile& file : files) add(calls_in(file, functions), storing.calls);
   return storing;
 }
 

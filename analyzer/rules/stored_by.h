@@ -30,7 +30,8 @@ struct StoringStatement {
                                                                std::string_view holder);
 
 /// Lines that call what leads to the container: an object of the path, by one of its methods, or the function whose
-/// default, closure or cache it is. "pending.put(v)" for "main: pending.queue", "put(v)" for "main: put.__defaults__[0]".
+/// default, closure or cache it is. "pending.put(v)" for "main: pending.queue", "put(v)" for "main:
+/// put.__defaults__[0]".
 [[nodiscard]] std::vector<StoringStatement> calls_on_path(std::string_view code, std::string_view site,
                                                           std::string_view holder);
 

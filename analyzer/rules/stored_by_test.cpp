@@ -68,6 +68,46 @@ TEST(StoredByTest, AVariableOfAClosure) {
   EXPECT_EQ(of("main: f.__closure__['queue'][3]"), of("main: f.__closure__['queue']"));
 }
 
+TEST(StoredByTest, AVariableThatIsMadeAnewFromItself) {
+  constexpr std::string_view code = R"(
+head = None
+for x in data:
+    head = Link(value=x, head=head)
+    heads = head
+    head = Link(overhead)
+    self.log.first = Node(x, self.log.first)
+    total = total + x
+    rows = torch.cat([rows, x])
+    if head == Link(head): pass
+)";
+  const auto lines = [&](std::string_view holder) {
+    std::vector<std::string> texts;
+    for (const StoringStatement& each : storing_statements(code, "a.py", holder)) texts.push_back(each.text);
+    return texts;
+  };
+  EXPECT_EQ(lines("program.head.head….value"), (Lines{"head = Link(value=x, head=head)"}));
+  EXPECT_EQ(lines("program.log.first.older….value"), (Lines{"self.log.first = Node(x, self.log.first)"}));
+  EXPECT_EQ(lines("program.total"), (Lines{"total = total + x"}));
+  EXPECT_EQ(lines("program.rows"), (Lines{"rows = torch.cat([rows, x])"}));
+  EXPECT_EQ(lines("program.heads"), Lines{});
+}
+
+TEST(StoredByTest, AFunctionThatPutsIntoItsArgument) {
+  constexpr std::string_view code =
+      "heapq.heappush(best, x)\nheappush( best , x)\nheapq.heappush(bests, best)\nf(best)\n";
+  const auto statements = storing_statements(code, "a.py", "program.best");
+  ASSERT_EQ(statements.size(), 2u);
+  EXPECT_EQ(statements[1].text, "heappush( best , x)");
+}
+
+TEST(StoredByTest, AnEntryOfAnObjectOnThePath) {
+  constexpr std::string_view code = "kept = ChainMap({})\nkept[step] = x\nkept.new_child()\nprint(kept)\n";
+  const auto uses = calls_on_path(code, "a.py", "program.kept.maps[0]");
+  ASSERT_EQ(uses.size(), 2u);
+  EXPECT_EQ(uses[0].text, "kept[step] = x");
+  EXPECT_EQ(uses[1].text, "kept.new_child()");
+}
+
 TEST(StoredByTest, WhatIsNoName) {
   for (const char* holder : {"", "main.table (lru_cache)", "main: f.__closure__[0].cell_contents",
                              "main: f.__closure__['", "cycle A.x → A", "main: x[", "main: a b"}) {

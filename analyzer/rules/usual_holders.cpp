@@ -30,6 +30,20 @@ std::set<std::string> variables_of(const TraceData& data, const HeldBy& by) {
   return variables;
 }
 
+/// True if the latest reading found only a cycle that Python's collector can free.
+bool only_waits_for_collector(const TraceData& data, StorageId storage) {
+  const auto paths = data.owners.paths_to(storage);
+  if (paths.empty()) return false;
+  const std::string_view latest = data.text(paths.front().path);
+  return latest.starts_with("cycle ") && holder_of(latest).empty();
+}
+
+/// The plain variable whose value the storage was, when it was read last.
+const OwnerPath* as_value(const TraceData& data, StorageId storage) {
+  const HeldBy by = held_by(data, storage);
+  return by.path != nullptr && is_plain_variable(data.text(by.path->path)) ? by.path : nullptr;
+}
+
 }  // namespace
 
 HeldBy held_by(const TraceData& data, StorageId storage) {
@@ -40,9 +54,67 @@ HeldBy held_by(const TraceData& data, StorageId storage) {
   return by;
 }
 
-UsualHolders::UsualHolders(const TraceData& data, const OutlivingSite& site) {
+Holding::Holding(const TraceData& data, const GrowingSites& growing) : data_(data) {
+  std::map<std::string_view, ScanId> latest;  // by variable: the last reading that found a value
+  for (const auto& [stack, site] : growing.sites) {
+    add_returned(site);
+    for (const Living& living : site.living) {
+      const OwnerPath* path = as_value(data, living.storage->id);
+      if (path == nullptr) continue;
+      ScanId& scan = latest[data.text(path->path)];
+      scan = std::max(scan, path->last_scan);
+    }
+  }
+  for (const auto& [stack, site] : growing.sites) {
+    for (const Living& living : site.living) {
+      const OwnerPath* path = as_value(data, living.storage->id);
+      if (path != nullptr && path->last_scan < latest.at(data.text(path->path))) earlier_.insert(living.storage->id);
+    }
+  }
+}
+
+void Holding::add_returned(const OutlivingSite& site) {
+  Series waiting;
+  ScanId last;
   for (const Living& living : site.living) {
-    const HeldBy by = held_by(data, living.storage->id);
+    if (!only_waits_for_collector(data_, living.storage->id)) continue;
+    waiting.push_back(&living);
+    for (const FoundIn& each : data_.owners.where_found(living.storage->id)) last = std::max(last, each.scan);
+  }
+  const Scan* scan = data_.owners.scan(last);
+  if (scan == nullptr) return;
+  std::map<ContainerId, std::size_t> counts;
+  std::size_t born = 0;
+  for (const Living* each : waiting) {
+    born += each->storage->span.from_seq <= scan->from ? 1 : 0;
+    for (const FoundIn& found : data_.owners.where_found(each->storage->id)) {
+      if (found.scan == last) ++counts[found.container];
+    }
+  }
+  const auto most = std::ranges::max_element(counts, {}, [](const auto& each) { return each.second; });
+  if (most->second < kFewestBirths || 2 * most->second < born) return;
+  for (const Living* each : waiting) {
+    const auto found = data_.owners.where_found(each->storage->id);
+    const bool was_there =
+        std::ranges::any_of(found, [&](const FoundIn& in) { return in.scan == last && in.container == most->first; });
+    if (was_there || each->storage->span.from_seq > scan->from) returned_[each->storage->id] = {most->first, was_there};
+  }
+}
+
+HeldBy Holding::of(StorageId storage) const {
+  if (const auto returned = returned_.find(storage); returned != returned_.end())
+    return {{returned->second.container}, false, nullptr};
+  return earlier_.contains(storage) ? HeldBy() : held_by(data_, storage);
+}
+
+bool Holding::is_seen(StorageId storage) const {
+  const auto returned = returned_.find(storage);
+  return returned != returned_.end() ? returned->second.seen : !of(storage).nobody();
+}
+
+UsualHolders::UsualHolders(const Holding& holding, const OutlivingSite& site) {
+  for (const Living& living : site.living) {
+    const HeldBy by = holding.of(living.storage->id);
     if (by.nobody()) continue;
     ++counts_[by];
     ++at_position_[living.position][by];
@@ -56,16 +128,16 @@ HeldBy UsualHolders::of(Position position) const {
   return most != counts.end() ? most->first : HeldBy();
 }
 
-LatestValues::LatestValues(const TraceData& data, const std::map<StackId, OutlivingSite>& sites) {
-  for (const auto& [stack, site] : sites) {
+LatestValues::LatestValues(const TraceData& data, const Holding& holding, const GrowingSites& growing) {
+  for (const auto& [stack, site] : growing.sites) {
     for (const Series& series : series_of(site)) {
       Series read;
       std::ranges::copy_if(series, std::back_inserter(read),
-                           [&](const Living* each) { return !held_by(data, each->storage->id).nobody(); });
+                           [&](const Living* each) { return !holding.of(each->storage->id).nobody(); });
       if (read.size() <= kFewestBefore || read.back() == series.back()) continue;
-      std::set<std::string> variables = variables_of(data, held_by(data, read.back()->storage->id));
+      std::set<std::string> variables = variables_of(data, holding.of(read.back()->storage->id));
       for (auto each = read.begin(); each + 1 != read.end(); ++each) {
-        for (const std::string& other : variables_of(data, held_by(data, (*each)->storage->id))) variables.erase(other);
+        for (const std::string& other : variables_of(data, holding.of((*each)->storage->id))) variables.erase(other);
       }
       if (!variables.empty()) read_as_latest_.insert(read.back()->storage->id);
     }

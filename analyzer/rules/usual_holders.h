@@ -28,11 +28,35 @@ struct HeldBy {
 
 [[nodiscard]] HeldBy held_by(const TraceData& data, StorageId storage);
 
+/// Who holds the storages of growing places while these grow.
+class Holding {
+ public:
+  Holding(const TraceData& data, const GrowingSites& growing);
+
+  /// As held_by(), but: a plain variable has one value, the one of the last reading that found any. And if a later
+  /// reading found only a cycle that Python's collector can free, because the function with the container has returned,
+  /// the container holds what the last reading before found there, if that was most of it; and what was made since.
+  [[nodiscard]] HeldBy of(StorageId storage) const;
+  /// True if a reading found the storage there.
+  [[nodiscard]] bool is_seen(StorageId storage) const;
+
+ private:
+  void add_returned(const OutlivingSite& site);
+
+  const TraceData& data_;
+  std::set<StorageId> earlier_;  ///< earlier values of a variable
+  struct Returned {
+    ContainerId container;
+    bool seen = false;
+  };
+  std::map<StorageId, Returned> returned_;
+};
+
 /// Predicts the holder of storages made after the latest reading: the most frequent holder of earlier storages with the
 /// same position in their round; if there are none, the most frequent holder of the place.
 class UsualHolders {
  public:
-  UsualHolders(const TraceData& data, const OutlivingSite& site);
+  UsualHolders(const Holding& holding, const OutlivingSite& site);
   [[nodiscard]] HeldBy of(Position position) const;
 
  private:
@@ -46,7 +70,7 @@ class UsualHolders {
 /// keeper. Earlier storages are held by the keeper alone.
 class LatestValues {
  public:
-  LatestValues(const TraceData& data, const std::map<StackId, OutlivingSite>& sites);
+  LatestValues(const TraceData& data, const Holding& holding, const GrowingSites& growing);
 
   /// True if the reading found the storage as the variable's latest value, and the variable has had another value
   /// since.

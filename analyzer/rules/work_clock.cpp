@@ -3,20 +3,14 @@
 #include <algorithm>
 #include <iterator>
 
-#include "analyzer/rules/rounds.h"
-
 namespace dcmt::analyzer {
 
-WorkClock::WorkClock(const TraceData& data, Sequence end) : end_(end) {
+WorkClock::WorkClock(const TraceData& data, Sequence end, const std::vector<Sequence>& turns) : end_(end) {
   for (const Storage& storage : data.storages) {
     if (storage.bytes.value > 0 && storage.span.ended() && storage.span.to_seq <= end)
       ticks_.push_back(storage.span.to_seq);
   }
-  for (const Rounds& rounds : {Rounds::steps(data), Rounds::backwards(data)}) {
-    for (std::size_t round = 0; round < rounds.size(); ++round) {
-      if (rounds.end(round) <= end) ticks_.push_back(rounds.end(round));
-    }
-  }
+  std::ranges::copy_if(turns, std::back_inserter(ticks_), [end](Sequence turn) { return turn <= end; });
   std::ranges::sort(ticks_);
   double without = 0;
   for (const Interval& interval : data.intervals) {

@@ -13,7 +13,8 @@ namespace dcmt::analyzer {
 class WorkClock {
  public:
   /// @param end  later events belong to the end of the program
-  WorkClock(const TraceData& data, Sequence end);
+  /// @param turns  ends of the steps and backward passes
+  WorkClock(const TraceData& data, Sequence end, const std::vector<Sequence>& turns);
 
   [[nodiscard]] double at(Sequence seq) const;
   [[nodiscard]] double total() const { return at(end_); }

@@ -1,0 +1,66 @@
+// The lines of a Python file, as far as rules read them: without texts, and with the functions that they are in.
+#pragma once
+
+#include <cstddef>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace dcmt::analyzer {
+
+[[nodiscard]] bool is_of_name(char letter);
+/// True for "losses"; false for "", "2", "a.b".
+[[nodiscard]] bool is_name(std::string_view text);
+/// `text` without spaces at both ends.
+[[nodiscard]] std::string_view trimmed(std::string_view text);
+
+/// Not Python's grammar: strings, comments, brackets and indentation suffice. Code that is none is read to its end.
+/// Thread-safe after construction.
+class PythonSource {
+ public:
+  struct Line {
+    std::size_t number = 0;     ///< from 1
+    std::string_view bare;      ///< with spaces in place of what comments and strings contain
+    std::string_view text;      ///< trimmed, without a comment behind it
+    std::size_t function = 0;   ///< the innermost one that has the line, itself included; 0: none
+    std::size_t statement = 0;  ///< index of the line with which its statement begins
+  };
+
+  /// `code` must outlive it.
+  explicit PythonSource(std::string_view code);
+  PythonSource(const PythonSource&) = delete;
+  PythonSource& operator=(const PythonSource&) = delete;
+
+  [[nodiscard]] const std::vector<Line>& lines() const { return lines_; }
+  /// The name of the innermost function that has this line; empty: none.
+  [[nodiscard]] std::string_view function_of(const Line& line) const { return functions_[line.function].name; }
+  /// True if a function of this name has the line, directly or in a function within it.
+  [[nodiscard]] bool is_within(const Line& line, std::string_view function) const;
+  /// True if the statement that has this line gives a variable a value, and its function deletes that variable by
+  /// `del`.
+  [[nodiscard]] bool deletes_what_is_made_at(std::size_t number) const;
+  /// The variables to which the statement that has this line gives values. Empty for a loop or comprehension, which
+  /// makes several. What the statement makes is a variable's until it runs again.
+  [[nodiscard]] std::set<std::string_view> given_values_at(std::size_t number) const;
+
+ private:
+  struct Function {
+    std::string_view name;
+    std::size_t around = 0;              ///< 0: none
+    std::set<std::string_view> deleted;  ///< variables in its `del` statements
+  };
+  void add_line(std::size_t number, std::string_view bare, std::string_view text);
+  void note_deleted(std::string_view statements, Function& function);
+
+  const std::string bare_;
+  std::vector<Line> lines_;
+  std::vector<Function> functions_{1};  ///< the first one stands for the file
+  struct Open {
+    std::size_t indent = 0, function = 0;
+  };
+  std::vector<Open> open_;  ///< functions that have not ended, while lines are added
+  int depth_ = 0;           ///< of brackets
+};
+
+}  // namespace dcmt::analyzer
