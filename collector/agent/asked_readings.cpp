@@ -30,7 +30,7 @@ constexpr std::uint64_t kHoldAnswer = kSecond / 10, kLongestHold = kSecond / 2;
 /// All holds of a job: this time, and a share of the time since its first record.
 constexpr std::uint64_t kFreeHolds = kSecond * 6 / 10, kShareOfTime = 500;
 /// Records between two holds: their number so far over the divisor, and no fewer than the least.
-constexpr std::uint64_t kLeastWork = 64, kWorkDivisor = 3;
+constexpr std::uint64_t kLeastWork = 64, kWorkDivisor = 6;
 
 constinit AddPendingCall g_add_pending_call = nullptr;
 constinit std::atomic<bool> g_holds{false};

@@ -12,11 +12,34 @@ SecondReading::SecondReading(const Graph& graph, Mirror& memory, ProcessTypes& t
 }
 
 bool SecondReading::confirms(std::span<const EdgeIndex> way) {
-  return std::ranges::all_of(way, [this](EdgeIndex number) {
-    Compared& compared = compared_[number];
-    if (compared == Compared::kNot) compared = is_there(number) ? Compared::kSame : Compared::kOther;
-    return compared == Compared::kSame;
-  });
+  for (std::size_t i = 0; i < way.size(); ++i) {
+    if (!is_same(way[i])) return false;
+    const NodeIndex source = graph_.edges()[way[i]].source;
+    if (i == 0 || graph_.edges()[way[i - 1]].target == source) continue;
+    if (!confirms_run(graph_.edges()[way[i - 1]].target, source)) return false;
+  }
+  return true;
+}
+
+bool SecondReading::confirms_run(NodeIndex first, NodeIndex last) {
+  std::vector<NodeIndex> within;
+  auto known = runs_.find(last);
+  for (; last != first && known == runs_.end(); known = runs_.find(last)) {
+    within.push_back(last);
+    last = graph_.edges()[graph_.nodes()[last].best_edge].source;
+  }
+  bool same = last == first || known->second;
+  for (auto each = within.rbegin(); each != within.rend(); ++each) {
+    same = same && is_same(graph_.nodes()[*each].best_edge);
+    runs_.emplace(*each, same);
+  }
+  return same;
+}
+
+bool SecondReading::is_same(EdgeIndex number) {
+  Compared& compared = compared_[number];
+  if (compared == Compared::kNot) compared = is_there(number) ? Compared::kSame : Compared::kOther;
+  return compared == Compared::kSame;
 }
 
 bool SecondReading::is_there(EdgeIndex number) {

@@ -25,8 +25,13 @@ class Cycles {
 
  private:
   [[nodiscard]] std::vector<EdgeIndex> circle_of(NodeIndex node) const;
+  /// Whether an edge can be a part of a cycle that keeps something.
+  [[nodiscard]] bool counts(const GraphEdge& edge) const;
+  void find_components();
 
   const Graph& graph_;
+  /// Objects have the same number, other than zero, if each leads to the other. Most objects have no such other one.
+  std::vector<std::uint32_t> component_;
   /// References between objects without a root, by target.
   std::unordered_map<NodeIndex, std::vector<EdgeIndex>> incoming_;
 };

@@ -1,11 +1,13 @@
 #include "collector/scan/graph/graph.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace dcmt::scan {
 namespace {
 
-/// The cost of objects without a root; every path from a root costs less.
+/// The cost of objects without a root; every path from a root costs less. Beyond that, a longer path costs the same: a
+/// list of thousands of links, or a deep graph, is read to its end.
 constexpr std::uint16_t kUnrootedCost = 300;
 constexpr std::uint32_t kHighestCost = 400;
 /// How far ahead memory is loaded into the processor's cache. An exploration waits for memory most of its time.
@@ -43,7 +45,7 @@ bool Graph::is_rooted(NodeIndex node) const { return nodes_[node].cost < kUnroot
 
 void Graph::offer(EdgeIndex edge, std::uint32_t cost) {
   GraphNode& target = nodes_[edges_[edge].target];
-  if (cost >= target.cost || cost >= kHighestCost) return;
+  if (cost >= target.cost) return;
   target.cost = static_cast<std::uint16_t>(cost);
   target.best_edge = edge;
   by_cost_[cost].push_back(edges_[edge].target);
@@ -68,6 +70,7 @@ void Graph::add_unrooted(Address address, Kind kind) {
 void Graph::explore() {
   std::vector<Reference> references;
   for (std::uint32_t cost = 0; cost < by_cost_.size(); ++cost) {
+    const std::uint32_t highest = (cost < kUnrootedCost ? kUnrootedCost : kHighestCost) - 1;
     for (std::size_t i = 0; i < by_cost_[cost].size(); ++i) {
       const std::vector<NodeIndex>& queue = by_cost_[cost];
       if (i + kAhead < queue.size()) __builtin_prefetch(&nodes_[queue[i + kAhead]]);
@@ -88,7 +91,7 @@ void Graph::explore() {
       for (std::size_t added = first; added < edges_.size(); ++added) {
         const GraphEdge& edge = edges_[added];
         if (!nodes_[edge.target].explored && edge.cost <= limits_.dearest) {
-          offer(static_cast<EdgeIndex>(added), cost + edge.cost);
+          offer(static_cast<EdgeIndex>(added), std::min(cost + edge.cost, highest));
         }
       }
       nodes_[source].end_edge = static_cast<EdgeIndex>(edges_.size());

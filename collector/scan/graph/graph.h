@@ -70,6 +70,10 @@ class Graph {
   [[nodiscard]] const Root& root(std::uint64_t index) const { return roots_[index]; }
   /// True if a named root leads to the node.
   [[nodiscard]] bool is_rooted(NodeIndex node) const;
+  /// True for an edge from an autograd node to the next one. Graphs can be thousands of them deep.
+  [[nodiscard]] bool is_within_run(EdgeIndex edge) const {
+    return nodes_[edges_[edge].source].kind == Kind::kNode && nodes_[edges_[edge].target].kind == Kind::kNode;
+  }
 
  private:
   NodeIndex node_of(Address address, Kind kind);

@@ -26,12 +26,32 @@ bool holds_attributes(std::string_view label) {
   return label == kAttributes || label == "._modules" || label == "._parameters" || label == "._buffers";
 }
 
-std::vector<EdgeIndex> Paths::way_to(NodeIndex node) const {
+Paths::Run Paths::run_to(NodeIndex node) {
+  std::vector<NodeIndex> within;
+  auto known = runs_.find(node);
+  for (; known == runs_.end(); known = runs_.find(node)) {
+    const EdgeIndex best = graph_.nodes()[node].best_edge;
+    if (!graph_.is_within_run(best)) {
+      known = runs_.emplace(node, Run{node, 0}).first;
+      break;
+    }
+    within.push_back(node);
+    node = graph_.edges()[best].source;
+  }
+  Run run = known->second;
+  for (auto each = within.rbegin(); each != within.rend(); ++each) {
+    ++run.length;
+    runs_.emplace(*each, run);
+  }
+  return run;
+}
+
+std::vector<EdgeIndex> Paths::way_to(NodeIndex node) {
   std::vector<EdgeIndex> way;
-  while (node != kRootNode && way.size() < kLongestWay) {
-    if (!graph_.is_rooted(node)) return {};
+  while (node != kRootNode) {
+    if (!graph_.is_rooted(node) || way.size() >= kLongestWay) return {};
     way.push_back(graph_.nodes()[node].best_edge);
-    node = graph_.edges()[way.back()].source;
+    node = graph_.is_within_run(way.back()) ? run_to(node).first : graph_.edges()[way.back()].source;
   }
   std::reverse(way.begin(), way.end());
   return way;
@@ -107,8 +127,9 @@ std::string Paths::text_of(std::span<const EdgeIndex> way) {
   for (std::size_t i = 0; i < way.size(); ++i) {
     const GraphEdge& edge = graph_.edges()[way[i]];
     const Kind source = graph_.nodes()[edge.source].kind;
-    if (source == Kind::kNode && graph_.nodes()[edge.target].kind == Kind::kNode) {
-      ++folded;  // a step inside the graph: only the number of such steps matters
+    if (graph_.is_within_run(way[i])) {  // only the number of such steps matters
+      const bool follows = i == 0 || graph_.edges()[way[i - 1]].target == edge.source;
+      folded += follows ? 1 : run_to(edge.target).length;
       continue;
     }
     if (folded != 0) {

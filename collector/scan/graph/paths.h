@@ -5,6 +5,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "collector/scan/graph/cycles.h"
@@ -25,8 +26,9 @@ class Paths {
   /// Sets whether Python's collector is switched off: it is not by default.
   void set_collector_off(bool off) { collector_off_ = off; }
 
-  /// The cheapest path to `node`, beginning with the root's edge; empty if no root leads to it.
-  [[nodiscard]] std::vector<EdgeIndex> way_to(NodeIndex node) const;
+  /// The cheapest path to `node`, beginning with the root's edge; empty if no root leads to it. Of a run of autograd
+  /// nodes it has the last edge only: the source of this edge is not the target of the one before.
+  [[nodiscard]] std::vector<EdgeIndex> way_to(NodeIndex node);
 
   /// Position of the frame that is the root of a path, "train.py:37"; empty for another root.
   [[nodiscard]] std::string place_of(std::span<const EdgeIndex> way);
@@ -53,6 +55,13 @@ class Paths {
     friend auto operator<=>(const CycleStep&, const CycleStep&) = default;
   };
 
+  /// The autograd nodes on the cheapest path to one of them.
+  struct Run {
+    NodeIndex first = 0;
+    std::uint32_t length = 0;  ///< edges
+  };
+  [[nodiscard]] Run run_to(NodeIndex node);
+
   std::vector<CycleStep> steps_of(std::vector<EdgeIndex> circle);
   std::string attribute(const std::string& container, const GraphEdge& entry);
   std::string closure_variable(std::span<const EdgeIndex> way);
@@ -63,6 +72,7 @@ class Paths {
   ProcessTypes& types_;
   PythonText& text_;
   bool collector_off_ = false;
+  std::unordered_map<NodeIndex, Run> runs_;
 };
 
 }  // namespace dcmt::scan

@@ -47,6 +47,7 @@ class PythonObjects {
   void prefetch(const std::byte* words, std::size_t count, std::size_t stride);
   void values(Address first, Address keys, Label label);
   void items(Address first, std::uint64_t count, Label label, Address stride = 8);
+  void array(Address object);
   void deque(Address object);
   void function(Address object);
   void lru_cache(Address object, const PythonType& type);
