@@ -2,6 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
+#include <optional>
+#include <random>
+#include <string>
+#include <vector>
+
 #include "analyzer/model/analysis.h"
 #include "analyzer/testing/test_trace.h"
 
@@ -140,6 +146,87 @@ TEST(DeviceAnalysisTest, OfATraceWithoutBlocksThereIsOneDeviceWithoutAName) {
   ASSERT_EQ(analysis.devices.size(), 1u);
   EXPECT_FALSE(analysis.main().device.valid());
   EXPECT_FALSE(analysis.main().what_if.measured.seq.valid());
+}
+
+/// A program of random events: storages of three places, some kept by containers, some gathered and released, on two
+/// devices, with steps, backward passes and readings.
+class RandomProgram {
+ public:
+  explicit RandomProgram(unsigned seed) : random_(seed) {}
+
+  TraceData trace() {
+    const int turns = 6 + below(20);
+    const std::array kept = {below(4), below(4), below(4)};  // of four storages of a place
+    for (int turn = 0; turn < turns; ++turn) {
+      for (int i = below(12); i > 0; --i) event(kept);
+      if (below(3) == 0) trace_.phase("backward", [&] { event(kept); });
+      if (below(2) == 0) trace_.step(turn);
+      if (below(4) == 0) trace_.begin_reading();
+    }
+    return trace_.load();
+  }
+
+ private:
+  int below(int bound) { return static_cast<int>(random_() % static_cast<unsigned>(bound)); }
+
+  void event(const std::array<int, 3>& kept) {
+    const int place = below(3);
+    trace_.gpu = place == 2 ? std::optional<std::int64_t>(0) : std::nullopt;
+    trace_.stack = {{"train.py", "main", place + 1}};
+    if (below(9) == 0) {
+      live_.push_back(residual(trace_, below(3), 10 + below(500)));
+      return;
+    }
+    const TestTrace::Handle made = trace_.allocate(below(20) == 0 ? 0 : 1 + below(500));
+    if (below(3) == 0) hold(made, place);
+    if (below(4) >= kept[static_cast<std::size_t>(place)]) live_.push_back(made);
+    while (!live_.empty() && below(3) != 0) {
+      const auto at = live_.begin() + below(static_cast<int>(live_.size()));
+      below(8) == 0 ? trace_.resize_to_zero(*at) : trace_.drop(*at);
+      live_.erase(at);
+    }
+  }
+
+  void hold(TestTrace::Handle made, int place) {
+    static constexpr std::array kPaths = {"main: a.b.b.c", "cycle A.x → A (Python's collector is off)", "main: x",
+                                          "cycle L → frame: kept → list[0] → L (Python's collector can free it)"};
+    testing::HeldOf of;
+    if (below(2) == 0) of.containers.push_back("main: kept");
+    if (below(4) == 0) of.containers.push_back("main: other" + std::to_string(place));
+    of.path = kPaths[static_cast<std::size_t>(below(4))];
+    of.otherwise = below(2) == 0;
+    of.confirmed = below(4) != 0;
+    of.small = below(2) * below(100'000);
+    trace_.held(made, of);
+  }
+
+  std::mt19937 random_;
+  TestTrace trace_;
+  std::vector<TestTrace::Handle> live_;
+};
+
+TEST(DeviceAnalysisTest, OfAnyTraceWhatIsNeededAndWhatIsDeadAreThePeak) {
+  std::size_t findings = 0;
+  for (unsigned seed = 0; seed < 40; ++seed) {
+    const TraceData data = RandomProgram(seed).trace();
+    const Analysis analysis = analyze(data);
+    for (const DeviceAnalysis& device : analysis.devices) {
+      const WhatIf& of = device.what_if;
+      EXPECT_GE(of.dead_at_peak, Bytes(0)) << seed;
+      EXPECT_GE(of.needed_at_peak, Bytes(0)) << seed;
+      EXPECT_EQ(of.dead_at_peak.value + of.needed_at_peak.value, of.measured.bytes.value) << seed;
+      EXPECT_LE(of.predicted.bytes, of.measured.bytes) << seed;
+      EXPECT_GE(of.predicted.bytes, of.needed_at_peak) << seed << ": the moment of the peak comes in any case";
+      for (const Finding& finding : analysis.findings) {
+        if (finding.device != device.device) continue;
+        ++findings;
+        EXPECT_GE(finding.dead_at_peak, Bytes(0)) << seed;
+        EXPECT_LE(finding.dead_at_peak, of.dead_at_peak) << seed;
+        EXPECT_LE(finding.predicted_peak.value_or(Bytes(0)), of.measured.bytes) << seed;
+      }
+    }
+  }
+  EXPECT_GT(findings, 20u) << "the traces show nothing";
 }
 
 }  // namespace
