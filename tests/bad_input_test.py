@@ -47,7 +47,8 @@ def test_missing_foreign_and_newer_traces(tmp_path, run_folder):
     with sqlite3.connect(newer) as database:
         database.execute("PRAGMA user_version = 99")
     line = recorded.one_line(recorded.tool("report", newer), 3)
-    assert "schema 99" in line and "reads 1 to 11" in line
+    newest = recorded.query(recorded.traces(run_folder)[0], "PRAGMA user_version")[0][0]
+    assert "schema 99" in line and f"reads 1 to {newest}." in line
     recorded.one_line(recorded.tool("report", tmp_path), 3)
 
 
