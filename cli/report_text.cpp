@@ -71,6 +71,7 @@ std::string headline(const Report& report, const Style& style) {
   std::string text = out_of_memory_sentence(summary);
   text += wording::growth_sentence(report, style.form());
   if (summary.residual > 0) text += counted(summary.residual, "release") + " freed nothing. ";
+  if (summary.late > 0) text += counted(summary.late, "release") + " freed late. ";
   std::string dead;
   for (const DevicePeak& device : report.devices)
     dead += dead_sentence(device, &device == &report.devices.front(), style);
@@ -107,6 +108,14 @@ std::string clean_line(const Report& report, const Style& style) {
 std::string snapshot_line(const Report& report, const Style& style) {
   const DevicePeak& peak = report.peak;
   if (!peak.at) return "The snapshot has no blocks.";
+  if (report.facts.history == "none") {
+    return fmt::format("{} were allocated on {} when the snapshot was made. It has no history: the peak is not known.",
+                       style.bytes(peak.bytes), peak.device.value_or(""));
+  }
+  if (report.facts.history == "late") {
+    return fmt::format("Most allocated since its history began: {} on {}. The peak before it is not known.",
+                       style.bytes(peak.bytes), where_of_peak(peak));
+  }
   return fmt::format("Peak {} on {}", style.bytes(peak.bytes), where_of_peak(peak)) +
          ", as far as the snapshot goes back.";
 }
@@ -114,8 +123,10 @@ std::string snapshot_line(const Report& report, const Style& style) {
 /// The allocation sites of the blocks at its peak, for a snapshot.
 std::string sites_of_snapshot(const Report& report, const Style& style) {
   if (!report.peak.at) return {};
-  return "\nalive at the peak\n" +
-         group_table(report.peak.live.by(analyzer::GroupBy::kSite), analyzer::GroupBy::kSite, kMostSites, style);
+  const char* const then = report.facts.history == "none"   ? "\nallocated when the snapshot was made\n"
+                           : report.facts.history == "late" ? "\nalive when most was allocated\n"
+                                                            : "\nalive at the peak\n";
+  return then + group_table(report.peak.live.by(analyzer::GroupBy::kSite), analyzer::GroupBy::kSite, kMostSites, style);
 }
 
 std::string survivor_line(const model::Outliving& outliving, const Style& style) {
@@ -149,7 +160,7 @@ std::string body(const Report& report, const Style& style) {
                      : style.good(clean_line(report, style)) + "\n";
   for (const DevicePeak& device : report.devices) {
     const bool said = clean && !snapshot && &device == &report.devices.front();
-    if (!said) text += peak_lines(device, style);
+    if (!said) text += peak_lines(device, report.facts.history, style);
     if (!snapshot && &device == &report.devices.front()) text += composition_line(report.peak, style);
   }
   if (snapshot) text += sites_of_snapshot(report, style);
@@ -175,6 +186,12 @@ void ReportText::add(const Report& report, const std::string& alike) {
   model::ComparableReport said = report.comparable();
   if (!shown_.empty() && said == comparable_) {
     text_ += fmt::format("{}: equal to {} (peak, releases, findings)\n", trace_title(report), shown_);
+    return;
+  }
+  // What starts the ranks, or serves them, is of little interest beside them.
+  if (report.rank >= 0) has_ranks_ = true;
+  if (has_ranks_ && report.rank < 0 && report.findings.empty()) {
+    text_ += fmt::format("\n{}: no rank, no finding; peak {}\n", report.path, style_.bytes(report.peak.bytes));
     return;
   }
   if (titles_) text_ += (shown_.empty() ? "" : "\n") + style_.bold("== " + trace_title(report) + alike) + "\n";

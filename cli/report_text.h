@@ -30,6 +30,7 @@ class ReportText {
   model::ComparableReport comparable_;  ///< of that trace
   std::string next_;
   bool next_is_of_a_finding_ = false;
+  bool has_ranks_ = false;  ///< a report of a rank was added
 };
 
 }  // namespace dcmt::cli

@@ -37,7 +37,10 @@ Summary summary_of(const Analysis& analysis) {
       trial_origins.insert(finding.origins.begin(), finding.origins.end());
       continue;
     }
-    if (finding.rule == "residual") summary.residual += static_cast<std::int64_t>(finding.items.size());
+    if (finding.rule == "residual") {
+      for (const analyzer::FindingItem& item : finding.items)
+        ++(item.row->let_go_by != analyzer::kNoThread ? summary.late : summary.residual);
+    }
     if (finding.rule == "use_after_release") summary.read_early += finding.keys();
     if (finding.rule == "never_released") summary.never_released += finding.keys();
   }

@@ -17,6 +17,7 @@ struct Summary {
   std::int64_t errors = 0,
                errors_in_vain = 0;  ///< out of memory; of them, those that freeing the dead would have saved
   std::int64_t residual = 0;        ///< releases that left bytes
+  std::int64_t late = 0;            ///< releases whose bytes another thread freed late, and that raises most peaks
   std::int64_t read_early = 0, never_released = 0;  ///< numbers of parameters
   Bytes growth_per_step;                            ///< sum over everything that grows; shared growth is counted once
   std::int64_t trials = 0;                          ///< findings that are not about the training

@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "analyzer/model/views.h"
+#include "analyzer/releases/late.h"
 #include "analyzer/storages/parameters.h"
 #include "trace/base/shell_words.h"
 #include "trace/sql/meta_keys.h"
@@ -116,6 +117,7 @@ Expected<StorageView> storage_view(const std::string& path, const Analysis& anal
   const analyzer::ReleaseRow* final = story->final_release;
   if (story->ended_by == EndedBy::kLastReference && final != nullptr && story->gone->seq() > final->at()) {
     view.held_for = TimeNs(story->gone->ns().value - final->at_ns().value);
+    if (final->let_go_by != analyzer::kNoThread) view.let_go_by = analyzer::describe_thread(data, final->let_go_by);
   }
   return view;
 }

@@ -160,8 +160,9 @@ struct StorageView {
   std::vector<StoryOwner> owners;  ///< without duplicates
 
   bool gathered = false;
-  std::vector<StoryEvent> events;  ///< in order
-  std::optional<TimeNs> held_for;  ///< time past its final release, if that release freed nothing
+  std::vector<StoryEvent> events;        ///< in order
+  std::optional<TimeNs> held_for;        ///< time past its final release, if that release freed nothing
+  std::optional<std::string> let_go_by;  ///< the other thread that still held it (analyzer/releases/late.h)
 
   static constexpr std::string_view kShape = "show storage";
   static void describe(auto&& field) {

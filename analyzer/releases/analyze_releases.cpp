@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "analyzer/releases/late.h"
 #include "analyzer/releases/lost_stretches.h"
 #include "analyzer/releases/reuse.h"
 #include "trace/base/followed_bytes.h"
@@ -316,6 +317,7 @@ Releases analyze_releases(const TraceData& data) {
   std::map<Key, KeyMarks> keys;
   judge_all(data, keys, result);
   judge_reuse(data, result);
+  judge_late(data, result);
   make_cycles(keys, result);
   return result;
 }

@@ -19,7 +19,7 @@ namespace dcmt::analyzer {
 
 enum class Verdict : std::uint8_t {
   kFreed,       ///< bytes freed before that thread's next activity: an operator, a block or a launch
-  kLate,        ///< bytes freed by the end of the step
+  kLate,        ///< bytes freed by the end of the step; or soon after it, by a thread that takes no part in it
   kNever,       ///< bytes alive at the end of the step (without steps: of the trace)
   kEarly,       ///< read before the next gather, by an operator or a kernel
   kCounted,     ///< not the final release: it only decreased the use count
@@ -77,6 +77,8 @@ struct ReleaseRow {
   /// When the bytes were freed: at the release or after it. Absent: they exist to the end of the trace, or the storage
   /// is not in it.
   Maybe<Gone> gone;
+  /// Of a late release: the thread that still held the storage and takes no part in the training (late.h).
+  ThreadId let_go_by = kNoThread;
   OperatorCount operators_held;         ///< of the releasing thread, from the release until the bytes were freed
   std::unique_ptr<SeenOfRelease> seen;  ///< nullptr: no observations
 

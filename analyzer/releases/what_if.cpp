@@ -56,6 +56,10 @@ std::vector<Gap> gaps_at_release(const TraceData& data, const std::vector<const 
   return gaps_of_all(releases, [&](const ReleaseRow& row) { return gaps_at_release(data, row); });
 }
 
+std::vector<Gap> gaps_while_held(const TraceData& data, const std::vector<const ReleaseRow*>& releases) {
+  return gaps_of_all(releases, [&](const ReleaseRow& row) { return gaps_from(data, row, row.at()); });
+}
+
 std::vector<Gap> gaps_at_last_use(const TraceData& data, const std::vector<const ReleaseRow*>& releases) {
   return gaps_of_all(releases, [&](const ReleaseRow& row) { return gaps_at_last_use(data, row); });
 }

@@ -14,6 +14,9 @@ namespace dcmt::analyzer {
 /// if the storage was read afterwards: freeing it at the release would break the program.
 [[nodiscard]] std::vector<Gap> gaps_at_release(const TraceData& data, const ReleaseRow& release);
 
+/// The same for releases that left bytes for some time, residual or not.
+[[nodiscard]] std::vector<Gap> gaps_while_held(const TraceData& data, const std::vector<const ReleaseRow*>& releases);
+
 /// Like gaps_at_release(), but from the last use that is known: the release itself, or the last observed read after it
 /// (the end of the operator, the launch of the kernel). Uses before the release are not recorded, so the actual last
 /// use may be earlier.

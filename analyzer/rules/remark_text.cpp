@@ -9,6 +9,12 @@ std::string releases_of(const Remark& remark) {
   return counted(remark.count, "release") + " of " + counted(remark.parameters, "parameter");
 }
 
+/// "4.1 ms"
+std::string milliseconds(TimeNs time) {
+  const std::int64_t tenths = (time.value + 50'000) / 100'000;
+  return std::to_string(tenths / 10) + "." + std::to_string(tenths % 10) + " ms";
+}
+
 std::string when_kept(std::int64_t steps, const std::string& round) {
   if (steps == 0) return " at the last reading of the memory, made after the first " + round;
   return " at the peak, made " +
@@ -27,6 +33,10 @@ std::string Remark::text() const {
       return counted(parameters, "parameter") + " (" + sum +
              ") stayed gathered after a forward without a backward of its own, as in an evaluation or after an "
              "exception: released in a backward only";
+    case RemarkKind::kLate:
+      return releases_of(*this) + " freed late: " + holder.value_or("") + " still held the storages, for up to " +
+             milliseconds(longest) +
+             (bytes.value > 0 ? "; " + sum + " of the peak is that" : "; none of it at the peak");
     case RemarkKind::kUsesLeft:
       return releases_of(*this) + " ended a cycle with uses left: the declared count is too high";
     case RemarkKind::kUntracked:

@@ -4,6 +4,9 @@
 #include <map>
 #include <set>
 
+#include "analyzer/releases/late.h"
+#include "analyzer/releases/what_if.h"
+
 namespace dcmt::analyzer {
 namespace {
 
@@ -44,6 +47,30 @@ void add_stays_gathered(const TraceData& data, const Releases& releases, std::ve
   all.push_back(remark);
 }
 
+/// Those that raise most peaks are a finding.
+void add_late(const TraceData& data, const Releases& releases, std::vector<Remark>& all) {
+  std::map<ThreadId, std::vector<const ReleaseRow*>> by_thread;
+  for (const ReleaseRow* row : late_releases(releases)) {
+    if (!row->residual) by_thread[row->let_go_by].push_back(row);
+  }
+  const std::vector<StringId> devices = by_thread.empty() ? std::vector<StringId>() : devices_of(data);
+  for (const auto& [thread, rows] : by_thread) {
+    OfReleases of;
+    Remark late;
+    for (const ReleaseRow* row : rows) {
+      of.add(*row);
+      late.longest = std::max(late.longest, TimeNs(row->gone->ns().value - row->at_ns().value));
+    }
+    const std::vector<Gap> gaps = gaps_while_held(data, rows);
+    for (const StringId device : devices)
+      late.bytes.value += bytes_in_gaps(gaps, device, peak_of(data, device).seq).value;
+    of.append(RemarkKind::kLate, all);
+    all.back().bytes = late.bytes;
+    all.back().longest = late.longest;
+    all.back().holder = describe_thread(data, thread);
+  }
+}
+
 void add_uses_left(const Releases& releases, std::vector<Remark>& all) {
   OfReleases of;
   for (const Cycle& cycle : releases.cycles) {
@@ -66,6 +93,8 @@ std::string_view name_of(RemarkKind kind) {
       return "pool";
     case RemarkKind::kStaysGathered:
       return "stays_gathered";
+    case RemarkKind::kLate:
+      return "late";
     case RemarkKind::kUsesLeft:
       return "uses_left";
     case RemarkKind::kUntracked:
@@ -86,6 +115,7 @@ std::vector<Remark> remarks(const TraceData& data, const Releases& releases) {
   std::vector<Remark> all;
   add_pools(releases, all);
   add_stays_gathered(data, releases, all);
+  add_late(data, releases, all);
   add_uses_left(releases, all);
   OfReleases untracked;
   OfReleases first_missed;

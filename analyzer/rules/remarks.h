@@ -14,6 +14,7 @@ namespace dcmt::analyzer {
 enum class RemarkKind {
   kPool,           ///< buffers that later gathers reuse: bytes kept by design
   kStaysGathered,  ///< gathered in a forward without a known backward of it: an evaluation, an exception
+  kLate,           ///< releases whose storage another thread still held for a while
   kUsesLeft,       ///< more uses were declared than releases ran, but the storage was freed
   kUntracked,      ///< storages that were not tracked because there was no space
   kFirstMissed,    ///< releases of parameters whose gathers were not observed
@@ -33,6 +34,7 @@ struct Remark {
   std::optional<std::string> holder = {};
   bool by_calls = false;   ///< for kKept: the program has no steps, so `steps` are calls
   std::int64_t steps = 0;  ///< for kKept: steps from the first one's creation to the peak; 0: of the last reading
+  TimeNs longest = {};     ///< for kLate: from a release to its free, at most
   std::int64_t seen = 0;   ///< for kGrows: storages that existed when the memory was read
 
   /// The remark as one sentence.
@@ -41,14 +43,15 @@ struct Remark {
   static constexpr std::string_view kShape = "remark";
   static void describe(auto&& field) {
     field("kind", &Remark::kind,
-          "\"pool\", \"stays_gathered\", \"uses_left\", \"untracked\", \"first_missed\", \"unknown\", \"kept\", "
-          "\"grows\"");
+          "\"pool\", \"stays_gathered\", \"late\", \"uses_left\", \"untracked\", \"first_missed\", \"unknown\", "
+          "\"kept\", \"grows\"");
     field("count", &Remark::count,
           "of a pool its buffers, of \"stays_gathered\" gathers, of \"kept\" and \"grows\" storages, else releases");
     field("parameters", &Remark::parameters, "distinct ones; 0 of a pool");
     field("releases", &Remark::releases, "of a pool: those that gave a buffer back to it");
-    field("bytes", &Remark::bytes, "kept; 0 where it is of none, or not known");
-    field("holder", &Remark::holder, "of \"kept\" the variable or container, as \"main: metric._computed\"; else null");
+    field("bytes", &Remark::bytes, "kept; of \"late\" at the peak; 0 where it is of none, or not known");
+    field("holder", &Remark::holder,
+          "of \"kept\" the variable or container, as \"main: metric._computed\"; of \"late\" the thread; else null");
     field("text", &Remark::text, "one sentence");
   }
 };

@@ -2,6 +2,7 @@
 #include <map>
 #include <string>
 
+#include "analyzer/releases/late.h"
 #include "analyzer/rules/grouped.h"
 #include "analyzer/rules/rules.h"
 #include "analyzer/storages/origins.h"
@@ -13,6 +14,7 @@ namespace {
 struct Alike {
   std::string origin;
   StringId device, release_operator, function, file;
+  ThreadId late = kNoThread;  ///< the thread of late releases
   bool inspected = false, explained = false, generated_local = false;
   friend auto operator<=>(const Alike&, const Alike&) = default;  // NOLINT(modernize-use-nullptr)
 };
@@ -24,6 +26,11 @@ Alike alike(const TraceData& data, Origins& origins, const ReleaseRow& row) {
   key.device = device_of(data, row.mark->storage);
   if (row.gather != nullptr) key.origin = origins.of(*row.gather);
   key.release_operator = row.mark->name;
+  if (row.let_go_by != kNoThread) {
+    // That it held them follows from its free, whatever a census of the variables has found.
+    key.late = row.let_go_by;
+    return key;
+  }
   const Holders* holders = row.holders();
   if (holders == nullptr) return key;
   key.inspected = true;
@@ -45,6 +52,8 @@ FindingItem item_of(const ReleaseRow& row) {
 }
 
 std::string why_of(const TraceData& data, const Alike& key, const Finding& finding) {
+  if (key.late != kNoThread)
+    return describe_thread(data, key.late) + " still held the storages, and raises the peak of most steps by that";
   if (!key.inspected) return "no census was taken at these releases: who holds the storages is not known";
   if (key.generated_local) {
     return "the compiled wrapper does not delete that name before it returns (typical of never-reuse operators)";
@@ -55,6 +64,7 @@ std::string why_of(const TraceData& data, const Alike& key, const Finding& findi
 }
 
 std::string fix_of(const Alike& key) {
+  if (key.late != kNoThread) return "let that thread drop its reference before the release, or wait for it";
   if (key.generated_local || !key.function.valid()) return "resize the storage to 0 at the final release";
   return "drop the variable before the release, or resize the storage to 0 at the final release";
 }
@@ -94,12 +104,13 @@ std::vector<Finding> residual(const TraceData& data, const Releases& releases) {
   for (const ReleaseRow* row : releases.residual()) {
     if (!row->reads().empty()) continue;
     rows.push_back(row);
-    if (row->holders() != nullptr) known.try_emplace(row->key(), alike(data, origins, *row));
+    if (row->holders() != nullptr && row->let_go_by == kNoThread)
+      known.try_emplace(row->key(), alike(data, origins, *row));
   }
   Grouped<Alike> groups;
   for (const ReleaseRow* row : rows) {
     Alike key = alike(data, origins, *row);
-    if (!key.inspected) {
+    if (!key.inspected && key.late == kNoThread) {
       if (const auto same = known.find(row->key()); same != known.end() &&
                                                     same->second.release_operator == key.release_operator &&
                                                     same->second.origin == key.origin) {
@@ -110,7 +121,7 @@ std::vector<Finding> residual(const TraceData& data, const Releases& releases) {
   }
   return groups.extract([&](const Alike& key, Finding& finding) {
     finding.rule = "residual";
-    finding.title = "release keeps storage";
+    finding.title = key.late != kNoThread ? "freed late" : "release keeps storage";
     finding.classes.emplace_back("D19");
     if (key.generated_local) finding.classes.emplace_back("D20");
     complete_from_items(data, finding);

@@ -130,6 +130,10 @@ std::string end_text(const model::StorageView& view) {
       break;
   }
   if (!view.held_for) return "Freed by its last reference.";
+  if (view.let_go_by) {
+    return fmt::format("Freed late, {} after the final release: {} still held it.", duration(view.held_for->value),
+                       *view.let_go_by);
+  }
   return fmt::format("Freed by its last reference, {} after the final release, which freed nothing.",
                      duration(view.held_for->value));
 }

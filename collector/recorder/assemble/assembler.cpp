@@ -170,6 +170,8 @@ class Assembler::Impl {
   Status clock(const wire::ClockRecord& record);
   Status add_clock_reading(const ClockTriple& reading);
   Status note_clock_change(ClockFit::Outcome outcome);
+  /// The bytes of the storage at this address go.
+  void bytes_go(std::uint64_t storage);
   Status repoint(const wire::RepointRecord& record);
   Status lost(const wire::LostRecord& record);
   /// @param since  ns: when the first of them was lost; nullopt if unknown
@@ -407,11 +409,15 @@ Status Assembler::Impl::dispatch(std::string_view bytes, const wire::RecordHeade
                                        [&](const auto& r) { return lifetimes_.storage_birth(r); });
     case RecordType::kStorageRelease:
     case RecordType::kStorageDeath:
-      return with<wire::StorageRecord>(bytes, "a storage's end",
-                                       [&](const auto& r) { return lifetimes_.storage_end(r); });
+      return with<wire::StorageRecord>(bytes, "a storage's end", [&](const auto& r) {
+        bytes_go(r.storage);
+        return lifetimes_.storage_end(r);
+      });
     case RecordType::kStorageResize:
-      return with<wire::ResizeRecord>(bytes, "a storage's change of size",
-                                      [&](const auto& r) { return lifetimes_.storage_resize(r); });
+      return with<wire::ResizeRecord>(bytes, "a storage's change of size", [&](const auto& r) {
+        if (r.bytes == 0) bytes_go(r.storage);
+        return lifetimes_.storage_resize(r);
+      });
     case RecordType::kBlockAlloc:
       DCMT_RETURN_IF_ERROR(memory_allocated());
       return with<wire::BlockRecord>(bytes, "a block's allocation",
@@ -548,6 +554,10 @@ Status Assembler::Impl::note_clock_change(ClockFit::Outcome outcome) {
                                                  " ns against the clock: times just before this are less sure"
                                            : "the cycle counter's rate changed by " +
                                                  std::to_string(clock_.rate_change_ppm()) + " millionths");
+}
+
+void Assembler::Impl::bytes_go(std::uint64_t storage) {
+  if (marks_.has_left_bytes()) marks_.bytes_go(lifetimes_.storage(storage));
 }
 
 Status Assembler::Impl::repoint(const wire::RepointRecord& record) {

@@ -212,6 +212,7 @@ Status Marks::operator_alias(const wire::OperatorAliasRecord& record) {
 }
 
 Status Marks::gather(const wire::KeyRecord& record) {
+  training_threads_.insert(journal_.thread);
   ++key_sums_.of(record.graph, record.key).gathers;
   residual_.erase({record.graph, record.key});
   return key_point("gather", record);
@@ -278,6 +279,7 @@ Status Marks::release(const wire::KeyRecord& record) {
 }
 
 Status Marks::release_settled(const wire::KeyRecord& record) {
+  training_threads_.insert(journal_.thread);
   const auto release = unsettled_.find(release_key(record));
   if (release == unsettled_.end()) return {};
   MarkRow& row = release->second.row;
@@ -294,6 +296,7 @@ Status Marks::release_settled(const wire::KeyRecord& record) {
     interval.residual_bytes = saturating_sum(interval.residual_bytes, *row.bytes_settled);
     journal_.rows.see_finding(FindingKind::kResidual, record.graph, record.key);
     residual_[{record.graph, record.key}] = row.storage;
+    if (row.storage != 0) left_[row.storage] = {record.graph, record.key, *row.bytes_settled, journal_.now};
   }
   release->second.stored = false;
   return drop(unsettled_, release);
@@ -355,6 +358,22 @@ void Marks::repointed(RowId old_storage) {
   for (auto& [key, open] : running_) {
     if (std::get<0>(key) == journal_.thread && open.row.storage == old_storage) open.repointed = true;
   }
+}
+
+void Marks::bytes_go(RowId storage) {
+  const auto found = left_.find(storage);
+  if (found == left_.end()) return;
+  const Left left = found->second;
+  left_.erase(found);
+  const std::uint32_t thread = journal_.thread;
+  if (training_threads_.contains(thread) || phases_.runs_backwards(thread) || !phases_.is_recent(left.settled)) return;
+  KeySumRow& sum = key_sums_.of(left.graph, left.key);
+  --sum.residual;
+  sum.residual_bytes -= left.bytes;
+  IntervalRow& interval = journal_.rows.sums().row;
+  if (left.settled.seq <= interval.span.from.seq) return;  // its interval has ended
+  --interval.residual;
+  interval.residual_bytes -= left.bytes;
 }
 
 std::set<RowId> Marks::residual_storages() const {

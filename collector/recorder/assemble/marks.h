@@ -46,6 +46,12 @@ class Marks {
   /// A tensor has left this storage. If a release of the storage runs on this thread, the release did that.
   void repointed(RowId old_storage);
 
+  /// The bytes of a storage go. A release that left them for another thread that has let go by now, and takes no part
+  /// in the training, was late: it left nothing (analyzer/releases/late.h).
+  void bytes_go(RowId storage);
+  /// True if bytes_go() is of interest.
+  [[nodiscard]] bool has_left_bytes() const { return !left_.empty(); }
+
   /// The latest release of a key, 0 if there was none.
   [[nodiscard]] RowId latest_release(std::int64_t graph, std::int64_t key) const;
 
@@ -60,6 +66,11 @@ class Marks {
     MarkRow row;
     bool repointed = false;
     bool stored = false;
+  };
+  /// A release that left bytes.
+  struct Left {
+    std::int64_t graph = 0, key = 0, bytes = 0;
+    Point settled;
   };
   using ReleaseKey = std::tuple<std::int64_t, std::int64_t, std::int64_t>;  ///< thread, graph, key
   using Releases = std::map<ReleaseKey, Open>;
@@ -88,6 +99,8 @@ class Marks {
   Releases unsettled_;  ///< ended, and their thread has not begun its next operator
   std::map<std::pair<std::int64_t, std::int64_t>, RowId> latest_;
   std::map<std::pair<std::int64_t, std::int64_t>, RowId> residual_;  ///< storages of keys whose release left bytes
+  std::unordered_map<RowId, Left> left_;                             ///< by storage
+  std::set<std::uint32_t> training_threads_;                         ///< threads that gather or release
   KeySums key_sums_;
 };
 

@@ -328,6 +328,45 @@ TEST_F(MarksTest, ResidualIsWhatAFinalReleaseLeavesAndNothingElseKeeps) {
   EXPECT_EQ(rows(db, "SELECT releases, residual, residual_bytes FROM interval"), (Rows{"6|2|96"}));
 }
 
+TEST_F(MarksTest, WhatAThreadThatDoesNotTrainSoonFreesWasNotLeft) {
+  TestStream s;
+  std::uint64_t storage = 0xB0;
+  const auto released = [&](std::int64_t key) {
+    s.storage_birth(++storage, 64);
+    s.key(RecordType::kGather, key, storage, 64);
+    s.key(RecordType::kRelease, key, storage, 64, wire::kKeyFinal);
+    s.key(RecordType::kReleaseSettled, key, storage, 64);
+    return storage;
+  };
+  const auto freed_by = [&](std::uint32_t thread, std::uint64_t each) {
+    const std::uint32_t own = s.thread;
+    s.thread = thread;
+    s.storage_death(each);
+    s.thread = own;
+  };
+  const auto step = [&](std::int64_t number) {
+    s.mark(RecordType::kMarkPoint, wire::MarkKind::kStep, "step", 0, number);
+  };
+  s.thread = 3;
+  s.op("AddBackward0", wire::OpScope::kBackward);
+  s.thread = 1;
+  freed_by(2, released(1));  // a worker's
+  freed_by(1, released(2));  // the training's own
+  freed_by(3, released(3));  // that of a thread of the engine
+  s.skip(100);
+  step(0);
+  s.skip(100);
+  const std::uint64_t soon = released(4), later = released(5);
+  step(1);
+  freed_by(2, soon);
+  s.skip(1000);
+  freed_by(2, later);
+  Database db = record(s);
+  EXPECT_EQ(rows(db, "SELECT key, final, residual, residual_bytes FROM key_sum ORDER BY key"),
+            (Rows{"1|1|0|0", "2|1|1|64", "3|1|1|64", "4|1|0|0", "5|1|1|64"}));
+  EXPECT_EQ(rows(db, "SELECT residual FROM interval ORDER BY id LIMIT 1"), (Rows{"2"}));
+}
+
 TEST_F(MarksTest, SumsCountTheGathersAndReadsOfEachKey) {
   TestStream s;
   for (const std::int64_t key : {3, 4}) {

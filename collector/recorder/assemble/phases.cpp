@@ -102,6 +102,7 @@ Status Phases::op_begin(OpRole role, RowId op, std::size_t depth) {
         DCMT_RETURN_IF_ERROR(close_running());
         open(kBackward, journal_.now, thread);
       }
+      backward_threads_.insert(journal_.thread);
       ++nodes_;
       return {};
     case OpRole::kPlain:
@@ -135,6 +136,13 @@ Status Phases::op_end(OpRole role, RowId op) {
   return {};
 }
 
+void Phases::begin_step() {
+  step_length_ns_ = journal_.now.ns - step_begin_.ns;
+  step_begin_ = journal_.now;
+  fresh_step_ = 1;
+  later_forward_ = {};
+}
+
 Status Phases::optimizer_ended() {
   const bool followed_backward = backward_seen_ != 0;
   backward_seen_ = 0;
@@ -150,9 +158,7 @@ Status Phases::optimizer_ended() {
   } else {
     return {};
   }
-  step_begin_ = journal_.now;
-  fresh_step_ = 1;
-  later_forward_ = {};
+  begin_step();
   // Memory of another optimizer in the same step counts for the interval of the next step.
   return followed_backward ? journal_.rows.end_interval(next_step_ - 1, journal_.now) : Status{};
 }
@@ -191,9 +197,7 @@ Status Phases::explicit_step(std::int64_t number, RowId name, RowId stack, RowId
   row.span = {step_begin_, journal_.now};
   DCMT_RETURN_IF_ERROR(journal_.rows.write(row));
   ++steps_;
-  step_begin_ = journal_.now;
-  fresh_step_ = 1;
-  later_forward_ = {};
+  begin_step();
   return journal_.rows.end_interval(number, journal_.now);
 }
 

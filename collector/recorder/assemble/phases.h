@@ -13,6 +13,7 @@
 #pragma once
 
 #include <cstdint>
+#include <set>
 #include <string_view>
 
 #include "collector/recorder/keep/journal.h"
@@ -53,6 +54,12 @@ class Phases {
   Status finish();
 
   [[nodiscard]] std::int64_t steps() const { return steps_; }
+  /// True if `at` is in the current step, or at most half a step ago.
+  [[nodiscard]] bool is_recent(const Point& at) const {
+    return at.seq >= step_begin_.seq || journal_.now.ns - at.ns <= step_length_ns_ / 2;
+  }
+  /// True if the thread ran a backward.
+  [[nodiscard]] bool runs_backwards(std::uint32_t thread) const { return backward_threads_.contains(thread); }
 
   /// Calls `visit(name, value)` for every member, to save or load it.
   template <class Visit>
@@ -80,6 +87,7 @@ class Phases {
     visit("step.before_seq", last_step_from_.seq);
     visit("step.before_ns", last_step_from_.ns);
     visit("step.last_row", last_step_row_);
+    visit("step.length", step_length_ns_);
     visit("step.number", next_step_);
     visit("step.count", steps_);
     visit("step.explicit", explicit_);
@@ -89,6 +97,7 @@ class Phases {
  private:
   enum Kind : std::int64_t { kNone, kForward, kBackward, kOptimizer };
 
+  void begin_step();
   void open(Kind kind, const Point& from, std::int64_t thread);
   Status close(const Point& to);
   Status close_running();
@@ -118,6 +127,8 @@ class Phases {
 
   Point first_;
   Point step_begin_;
+  std::int64_t step_length_ns_ = 0;  ///< of the step before the current one
+  std::set<std::uint32_t> backward_threads_;
   Point last_step_from_;
   RowId last_step_row_ = 0;  ///< of the last automatic step
   std::int64_t next_step_ = 0;
