@@ -37,6 +37,11 @@ def children(pid: int) -> dict[int, str]:
     return programs
 
 
+def mapped(pid: int) -> int:
+    """The bytes of its address space."""
+    return int(pathlib.Path(f"/proc/{pid}/statm").read_text().split()[0]) * os.sysconf("SC_PAGE_SIZE")
+
+
 def bytes_read(pid: int) -> int:
     """The bytes of all its reads so far, from files and anything else."""
     return int(pathlib.Path(f"/proc/{pid}/io").read_text().split()[1])

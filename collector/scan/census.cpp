@@ -29,19 +29,10 @@ namespace {
 constexpr GraphLimits kNear{.dearest = 2, .most_edges = 150'000};
 constexpr std::uint64_t kLongestNear = 65'536;  // entries
 
-// After a storage's data, in c10::DataPtr: the object that frees it, the function for that, and the device.
-constexpr Address kContext = 16;
-constexpr Address kDevice = 24;
-
-constexpr Address kReferenceCount = 8;  // in an intrusive_ptr_target; the low half counts strong references
-
-/// Reads the fields of the StorageImpl.
-HeldStorage storage_at(Address storage, Mirror& memory, const TorchLayout& torch) {
+/// A storage without holders.
+HeldStorage held_storage(const StorageFields& fields) {
   HeldStorage held;
-  held.storage = storage;
-  held.data = memory.word(storage + torch.storage_data);
-  held.bytes = memory.word(storage + torch.storage_bytes);
-  held.references = memory.value<std::uint32_t>(storage + kReferenceCount);
+  static_cast<StorageFields&>(held) = fields;
   return held;
 }
 
@@ -53,12 +44,6 @@ struct Naming {
   SecondReading second;
   ContainerSearch search;  ///< gets the confirmed paths
 };
-
-/// True if the storage is unchanged: another one could have begun at its address.
-bool still_lives(const HeldStorage& held, Mirror& fresh, const TorchLayout& torch) {
-  const HeldStorage now = storage_at(held.storage, fresh, torch);
-  return now.data == held.data && now.bytes == held.bytes && now.references != 0;
-}
 
 /// Names the holders of a storage with this size: the cheapest path of each pattern, read a second time.
 /// @param lives  the storage was alive in the second reading
@@ -167,8 +152,11 @@ Status add_native_holders(const CensusOptions& options, Naming& naming, Mirror& 
     if (held.holders.empty() && held.role == Role::kNone) unnamed.push_back(held.storage);
   }
   NativeSearch search(memory, types, naming.graph, naming.paths, runtime, std::move(data));
+  const auto seen = std::ssize(census.storages);
   for (const Address storage : search.unseen_storages(options.smallest)) {
-    census.storages.push_back(storage_at(storage, memory, types.torch));
+    const StorageFields fields = storage_fields(storage, memory, types.torch);
+    if (!is_plausible(fields, memory)) continue;
+    census.storages.push_back(held_storage(fields));
     unnamed.push_back(storage);
   }
   search.search(unnamed);
@@ -178,6 +166,12 @@ Status add_native_holders(const CensusOptions& options, Naming& naming, Mirror& 
   Mirror fresh(*source);
   SecondReading second(naming.graph, fresh, types, runtime, nullptr);
   Proof proof = search.proof_by(fresh);
+  // What looks like a storage is one only if a second reading finds it again.
+  const auto is_gone = [&](const HeldStorage& held) {
+    return !still_lives(held, fresh, types.torch) || fresh.word(held.storage) != memory.word(held.storage);
+  };
+  census.storages.erase(std::remove_if(census.storages.begin() + seen, census.storages.end(), is_gone),
+                        census.storages.end());
   for (HeldStorage& held : census.storages) {
     const bool lives = still_lives(held, fresh, types.torch);
     for (NativeHolder& holder : search.holders_of(held.storage, kMostWays, proof, second)) {
@@ -191,13 +185,6 @@ Status add_native_holders(const CensusOptions& options, Naming& naming, Mirror& 
   }
   census.bytes_read += fresh.bytes_read();
   return {};
-}
-
-/// Torch's CPU allocator frees a block by its own address. A mapped file, or memory of another library, is freed
-/// through an object of its own.
-bool is_cpu_block(const HeldStorage& held, Mirror& memory, const TorchLayout& torch) {
-  const Address place = held.storage + torch.storage_data;
-  return memory.word(place + kContext) == held.data && memory.value<std::uint8_t>(place + kDevice) == 0;
 }
 
 /// Adds every live storage.
@@ -215,10 +202,10 @@ Status add_living(const std::vector<StorageOf>& small, Naming& naming, Mirror& m
   DCMT_ASSIGN_OR_RETURN(const std::unique_ptr<MemorySource> source, open());
   Mirror fresh(*source);
   for (const Address storage : found) {
-    const HeldStorage held = storage_at(storage, memory, types.torch);
-    if (held.bytes == 0 || !still_lives(held, fresh, types.torch) || fresh.word(storage) != memory.word(storage))
-      continue;
-    census.living.push_back({storage, held.data, held.bytes, is_cpu_block(held, fresh, types.torch)});
+    const StorageFields fields = storage_fields(storage, memory, types.torch);
+    const bool lives = still_lives(fields, fresh, types.torch) && fresh.word(storage) == memory.word(storage);
+    if (fields.bytes == 0 || !lives) continue;
+    census.living.push_back({storage, fields.data, fields.bytes, is_cpu_block(fields)});
   }
   census.bytes_read += fresh.bytes_read();
   return {};
@@ -334,9 +321,10 @@ Expected<Census> Censuses::take(const CensusOptions& options) {
   std::vector<NodeIndex> nodes;
   std::vector<StorageOf> small;
   for (const NodeIndex node : owners.storages()) {
-    HeldStorage held = storage_at(graph.nodes()[node].address, memory, types.torch);
+    const StorageFields fields = storage_fields(graph.nodes()[node].address, memory, types.torch);
     // A storage without data keeps no memory: storages of fake tensors have sizes of gigabytes.
-    if (held.data == 0) continue;
+    if (!is_plausible(fields, memory) && !is_plausible(fields, fresh)) continue;
+    HeldStorage held = held_storage(fields);
     if (held.bytes < options.smallest) {
       small.push_back({node, held.bytes});
       continue;

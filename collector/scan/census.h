@@ -14,6 +14,7 @@
 #include "collector/scan/layout/torch_layout.h"
 #include "collector/scan/memory/memory_source.h"
 #include "collector/scan/objects/reference.h"
+#include "collector/scan/objects/storage_fields.h"
 #include "trace/base/status.h"
 
 namespace dcmt::scan {
@@ -41,11 +42,7 @@ struct CommonContainer {
   std::uint64_t small_bytes = 0;  ///< bytes of storages below CensusOptions::smallest that only its entries lead to
 };
 
-struct HeldStorage {
-  Address storage = 0;  ///< address of the StorageImpl
-  Address data = 0;
-  std::uint64_t bytes = 0;
-  std::uint32_t references = 0;  ///< strong count of the StorageImpl
+struct HeldStorage : StorageFields {
   Role role = Role::kNone;
   std::vector<Holder> holders;            ///< different paths, the most readable one first; empty if none was found
   std::vector<std::uint32_t> containers;  ///< indexes into Census::containers whose entries lead to the storage

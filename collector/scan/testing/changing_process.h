@@ -5,6 +5,7 @@
 #include <functional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "collector/scan/memory/memory_source.h"
@@ -22,6 +23,9 @@ class ChangingProcess : public MemorySource {
     region.readable = true;
     regions_.push_back(region);
   }
+
+  /// Adds a mapping after the others, which is not read.
+  void map(Region region) { regions_.push_back(std::move(region)); }
 
   [[nodiscard]] const std::vector<Region>& regions() const override { return regions_; }
   std::size_t read(std::span<const Piece> pieces) override {
