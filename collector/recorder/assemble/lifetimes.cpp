@@ -49,7 +49,7 @@ Status Lifetimes::resume() {
       return;
     }
     blocks_.restore(address, block);
-    if (block.gpu) gpu_blocks_[address] = block.bytes;
+    find_inside(address, block);
     if (alive.contains(block.storage)) block_of_[block.storage] = address;
   });
 }
@@ -67,11 +67,16 @@ Status Lifetimes::lost_death(const char* what, std::uint64_t address) {
   return journal_.diagnose("lost_death", text);
 }
 
+/// A segment of a GPU, a mapped file and shared memory have several storages inside.
+void Lifetimes::find_inside(std::uint64_t address, const BlockRow& block) {
+  if (block.gpu || block.bytes >= kFollowedBytes) wide_blocks_[address] = block.bytes;
+}
+
 std::uint64_t Lifetimes::block_at(std::uint64_t data) {
   if (data >= kNoProgramsAddress) return 0;
   if (blocks_.find(data) != nullptr) return data;
-  auto block = gpu_blocks_.upper_bound(data);
-  if (block == gpu_blocks_.begin()) return 0;
+  auto block = wide_blocks_.upper_bound(data);
+  if (block == wide_blocks_.begin()) return 0;
   --block;
   return data - block->first < static_cast<std::uint64_t>(block->second) ? block->first : 0;
 }
@@ -370,7 +375,7 @@ Status Lifetimes::end_block(std::uint64_t address, const Place& where, bool wait
   if (const auto device = Device::from_row(row->gpu)) {
     journal_.rows.sums().free(*device, row->bytes, journal_.now, row->waits);
   }
-  if (row->gpu) gpu_blocks_.erase(address);
+  wide_blocks_.erase(address);
   sharers_.erase(address);
   if (!row->waits) return journal_.rows.write(*row);
   waiting_.begin(address, *row);
@@ -398,7 +403,7 @@ Status Lifetimes::block_alloc(const wire::BlockRecord& record) {
   row.module = modules_.current();
   row.span.from = journal_.now;
   blocks_.begin(record.address, row);
-  if (row.gpu) gpu_blocks_[record.address] = row.bytes;
+  find_inside(record.address, row);
   see_height(*device, journal_.rows.sums().alloc(*device, row.bytes, journal_.now));
   return {};
 }
@@ -425,7 +430,7 @@ Status Lifetimes::past_block(std::uint32_t number, std::uint64_t address, std::u
   DCMT_ASSIGN_OR_RETURN(row.birth.stack, dictionary_.stack(stack));
   row.span.from = journal_.now;
   blocks_.begin(address, row);
-  if (row.gpu) gpu_blocks_[address] = row.bytes;
+  find_inside(address, row);
   see_height(*device, journal_.rows.sums().alloc(*device, row.bytes, journal_.now));
   return {};
 }

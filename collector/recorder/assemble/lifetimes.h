@@ -132,6 +132,7 @@ class Lifetimes {
   Status begin_tensor(std::uint64_t address, RowId object, RowId storage, const Place& place);
   /// The address of the block that contains this byte, 0 if none.
   [[nodiscard]] std::uint64_t block_at(std::uint64_t data);
+  void find_inside(std::uint64_t address, const BlockRow& block);
   void link_block(std::uint64_t data, RowId storage);
   void give_block(std::uint64_t address, RowId storage);
   /// A storage ends: its block goes to another storage in the block.
@@ -156,7 +157,7 @@ class Lifetimes {
   LiveTable<BlockRow> blocks_;
   std::unordered_map<RowId, std::uint64_t> block_of_;  ///< address of the block that contains a live storage
   std::unordered_map<std::uint64_t, std::vector<RowId>> sharers_;  ///< live storages in a block, without its owner
-  std::map<std::uint64_t, std::int64_t> gpu_blocks_;               ///< bytes by address, to find a block by any byte
+  std::map<std::uint64_t, std::int64_t> wide_blocks_;              ///< bytes by address, to find a block by any byte
   /// Freed blocks that streams still use: their rows stay open. At most one for each address, because the allocator
   /// cannot reuse the block before its wait is over.
   LiveTable<BlockRow> waiting_;

@@ -73,6 +73,18 @@ TEST_F(LifetimesTest, BirthAtALiveAddressIsALostDeath) {
   EXPECT_EQ(totals_.allocated_bytes, 16);
 }
 
+TEST_F(LifetimesTest, AStorageInsideAMappedFileHasItsBlock) {
+  TestStream s;
+  s.alloc(0xD00000, 1 << 20);  // a file, of which each parameter is a part
+  s.birth(0xA0, 0xB0, 0xD00000 + 152, 4096);
+  s.birth(0xA1, 0xB1, 0xD00000 + (1 << 20), 4096);  // behind it
+  s.alloc(0xE00000, 1 << 10);
+  s.birth(0xA2, 0xB2, 0xE00000 + 8, 64);  // small blocks are matched by their begin only
+  Database db = record(s);
+  EXPECT_EQ(rows(db, "SELECT b.bytes, s.address FROM block b LEFT JOIN storage s ON s.id = b.storage ORDER BY b.id"),
+            (Rows{"1048576|176", "1024|-"}));
+}
+
 TEST_F(LifetimesTest, EndsOfWhatWasNotSeenToBeginAreCounted) {
   TestStream s;
   s.death(0xA0);
