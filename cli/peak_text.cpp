@@ -46,9 +46,14 @@ std::string where_of_peak(const DevicePeak& peak) {
   return joined(parts, " · ");
 }
 
-std::string peak_lines(const DevicePeak& peak, const Style& style) {
+std::string peak_lines(const DevicePeak& peak, std::string_view history, const Style& style) {
+  if (history == "none") {
+    return peak_row("allocated", peak.bytes, std::string(peak.device.value_or("")), style) +
+           (peak.reserved_bytes ? peak_row("  reserved", *peak.reserved_bytes, "", style) : "");
+  }
   const auto share = [](double of_peak) { return right(percent(of_peak, 1), 7); };
-  std::string text = peak_row("peak allocated", peak.bytes, where_of_peak(peak), style);
+  std::string text =
+      peak_row(history == "late" ? "most allocated" : "peak allocated", peak.bytes, where_of_peak(peak), style);
   if (peak.reserved_bytes) {
     text += peak_row(
         "  reserved", *peak.reserved_bytes,

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "analyzer/model/devices.h"
 #include "cli/text.h"
@@ -11,7 +12,7 @@ namespace dcmt::cli {
 /// "cuda:0 · step 3 · forward · at release_param · train.py:9 main".
 [[nodiscard]] std::string where_of_peak(const model::DevicePeak& peak);
 /// The peak, the dead part of it, and its predicted value without the findings.
-[[nodiscard]] std::string peak_lines(const model::DevicePeak& peak, const Style& style);
+[[nodiscard]] std::string peak_lines(const model::DevicePeak& peak, std::string_view history, const Style& style);
 /// What is alive at the peak, by category: "  of it   optimizer state 3.0 MiB · …"; empty if readings of the memory do
 /// not say it for most bytes.
 [[nodiscard]] std::string composition_line(const model::LivePeak& peak, const Style& style);

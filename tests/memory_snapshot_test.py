@@ -188,6 +188,66 @@ def test_a_snapshot_without_a_history_has_no_peak(tmp_path):
     report = reported(saved(tmp_path / "s.pickle", data))
     assert report["peak"]["bytes"] == sum(block["size"] for block in allocator.live)
     assert "no history: the peak is not known" in notes(report)
+    assert report["facts"]["history"] == "none" and report["findings"] == []
+    text = recorded.tool("report", tmp_path / "s.pickle").stdout
+    assert "It has no history: the peak is not known." in text and "peak allocated" not in text
+
+
+def test_a_history_that_began_late_has_no_peak_and_accuses_nobody(tmp_path):
+    """64 MiB are reserved at its begin, and nothing is active: they may have been before."""
+    allocator = Allocator(4, waits=0)
+    for _ in range(64):
+        allocator.allocate(memory_snapshots.SEGMENT)
+    while allocator.live:
+        allocator.free(allocator.live.pop(), False)
+    cut = len(allocator.history)
+    allocator.allocate(1000)
+    allocator.allocate(1000)
+    whole = reported(saved(tmp_path / "whole.pickle", snapshot(allocator)))
+    assert whole["facts"]["history"] == "whole" and whole["findings"] == []
+    report = reported(saved(tmp_path / "late.pickle", snapshot(allocator, cut=cut)))
+    assert report["facts"]["history"] == "late" and report["findings"] == []
+    text = recorded.tool("report", tmp_path / "late.pickle").stdout
+    assert "The peak before it is not known." in text and "never active" not in text
+
+
+def frame(name, file="/program/??", line=0):
+    return {"name": name, "filename": file, "line": line}
+
+
+def test_what_the_engine_allocates_has_its_node_and_operator_as_place(tmp_path):
+    node = [frame("torch::unwind::unwind()"), frame("c10::cuda::CUDACachingAllocator::malloc(unsigned long)"),
+            frame("at::_ops::div_Tensor::call(at::Tensor const&, at::Tensor const&)"),
+            frame("torch::autograd::generated::MeanBackward0::apply(std::vector<at::Tensor>&&)"), frame("__clone")]
+    stacks = {
+        "backward: MeanBackward0 → aten::div": node,
+        "train(Net&)": [frame("torch::unwind::unwind()"), frame("train(Net&)"), frame("main")],
+        "user/train.py:7 step": [*node, frame("step", "/home/user/train.py", 7)],
+        "proj/train.py:9 step": [frame("step", "C:\\Users\\a\\proj\\train.py", 9)],
+    }  # fmt: skip
+    allocator = Allocator(1)
+    for number, stack in enumerate(stacks.values()):
+        allocator.allocate(1000 + number)
+        allocator.history[-1]["frames"] = allocator.live[-1]["frames"] = stack
+    report = reported(saved(tmp_path / "s.pickle", snapshot(allocator)))
+    assert {site["name"] for site in report["peak"]["by_site"]} == set(stacks)
+
+
+def test_blocks_from_before_the_history_are_called_so(tmp_path):
+    allocator = Allocator(1)
+    allocator.allocate(1000)
+    allocator.live[-1]["frames"] = []
+    allocator.allocate(10)
+    report = reported(saved(tmp_path / "s.pickle", snapshot(allocator, cut=2)))
+    assert "(from before the history)" in {site["name"] for site in report["peak"]["by_site"]}
+
+
+def test_an_error_has_its_free_bytes_and_nothing_of_threads(tmp_path):
+    allocator = Allocator(6).run(50)
+    allocator.entry("oom", 0, 1 << 50, device_free=3 << 20)
+    text = recorded.tool("report", saved(tmp_path / "s.pickle", snapshot(allocator))).stdout
+    assert "free 3.0 MiB" in text
+    assert "after it" not in text
 
 
 def test_steps_of_the_profiler_and_errors_are_there(tmp_path):

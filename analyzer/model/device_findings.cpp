@@ -2,6 +2,9 @@
 
 #include <algorithm>
 
+#include "trace/base/detail.h"
+#include "trace/sql/meta_keys.h"
+
 namespace dcmt::model {
 namespace {
 
@@ -60,7 +63,8 @@ std::optional<OutOfMemoryStory> story_of_errors(const Analysis& analysis, const 
   for (const analyzer::Finding& other : analysis.findings) {
     if (points_at(other, finding)) story.findings.push_back(other.number);
   }
-  story.all_went_on = std::ranges::all_of(finding.out_of_memory, &analyzer::OomVerdict::went_on);
+  if (analysis.data->meta_text(meta::kDetail) != kSnapshotDetail)
+    story.all_went_on = std::ranges::all_of(finding.out_of_memory, &analyzer::OomVerdict::went_on);
   return story;
 }
 

@@ -48,7 +48,7 @@ struct OutOfMemory {
 struct OutOfMemoryStory {
   std::optional<Groups> alive;         ///< by site; nullopt: rows of that part of the run were not kept
   std::vector<std::int64_t> findings;  ///< findings about releases whose storages were held at the error
-  bool all_went_on = false;
+  std::optional<bool> all_went_on;     ///< nullopt: a memory snapshot does not say it
 };
 
 [[nodiscard]] std::vector<OutOfMemory> errors_of(const analyzer::Analysis& analysis, const analyzer::Finding& finding);

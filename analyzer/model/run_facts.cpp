@@ -55,6 +55,7 @@ RunFacts run_facts(const TraceData& data, const Releases& releases) {
   facts.torch = data.meta_text(meta::kTorch);
   facts.python = data.meta_text(meta::kPython);
   facts.detail = data.meta_text(meta::kDetail);
+  facts.history = data.meta_text(meta::kHistory);
   facts.tool_version = data.meta_text(meta::kToolVersion);
   facts.pid = data.meta_integer(meta::kPid).value_or(0);
   facts.rank = data.meta_integer(meta::kRank).value_or(-1);
@@ -68,8 +69,8 @@ RunFacts run_facts(const TraceData& data, const Releases& releases) {
   for (const Interval& interval : data.intervals) {
     if (interval.kept != Kept::kNo) kept[interval.kept] += interval.steps;
     facts.final_releases += interval.releases;
-    facts.residual_releases += interval.residual;
   }
+  for (const KeySum& sum : data.key_sums) facts.residual_releases += sum.residual;
   for (const auto& [why, steps] : kept) facts.kept.push_back({why, steps});
 
   facts.records = data.meta_integer(meta::kRecords);

@@ -69,6 +69,7 @@ struct GroupKill {
 struct RunFacts {
   std::string state;  ///< 'recording', 'finished', 'recovered'; empty: the trace does not say
   std::string command, exit, torch, python, detail, tool_version;
+  std::string history;  ///< of a memory snapshot: "whole", "late" or "none"; else empty
   std::int64_t pid = 0, rank = -1, world_size = -1;
   std::int64_t steps = 0;                                  ///< that ended
   std::int64_t steps_kept = 0;                             ///< steps whose rows are in the trace, not only their sums
@@ -101,6 +102,9 @@ struct RunFacts {
     field("torch", &RunFacts::torch, "");
     field("python", &RunFacts::python, "");
     field("detail", &RunFacts::detail, "of `run`; \"snapshot\": the trace was made of a memory snapshot of torch");
+    field("history", &RunFacts::history,
+          "of a memory snapshot of torch: \"whole\", \"late\" (its peak may have been before), \"none\" (no peak); "
+          "else \"\"");
     field("tool_version", &RunFacts::tool_version, "");
     field("pid", &RunFacts::pid, "");
     field("world_size", &RunFacts::world_size, "");

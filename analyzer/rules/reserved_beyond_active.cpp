@@ -5,6 +5,7 @@
 
 #include "analyzer/rules/rules.h"
 #include "analyzer/storages/stacks.h"
+#include "trace/sql/meta_keys.h"
 
 namespace dcmt::analyzer::rules {
 namespace {
@@ -118,6 +119,9 @@ std::string fix_of(const StreamPools& pools) {
 
 std::vector<Finding> reserved_beyond_active(const TraceData& data, const Releases& /*releases*/) {
   std::vector<Finding> findings;
+  // More may have been active before a history began.
+  if (const std::string_view history = data.meta_text(meta::kHistory); !history.empty() && history != "whole")
+    return findings;
   for (const DevicePeaks& peaks : data.device_peaks) {
     if (!peaks.active || !peaks.reserved) continue;
     const std::int64_t idle = peaks.reserved->value - peaks.active->value;

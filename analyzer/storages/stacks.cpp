@@ -58,6 +58,11 @@ std::string describe_frame(const TraceData& data, FrameId id) {
   const Frame* frame = data.frames.find(id);
   if (frame == nullptr) return "(no Python frame)";
   std::string text(short_path(data.text(frame->file)));
+  // Frames of C++ without debug information.
+  if (frame->line == 0) {
+    const std::string function(data.text(frame->function));
+    return text.ends_with("??") && !function.empty() ? function : text + ": " + function;
+  }
   text += ":" + std::to_string(frame->line);
   if (const std::string_view function = data.text(frame->function); !function.empty()) {
     text += " ";

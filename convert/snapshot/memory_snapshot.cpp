@@ -30,8 +30,6 @@ Action action_of(std::string_view text) {
   return Action::kOther;
 }
 
-bool is_python(std::string_view file) { return file.ends_with(".py") || file.starts_with('<'); }
-
 class Reader {
  public:
   Reader(PickleData data, const std::string& name) : name_(name) { snapshot_.data = std::move(data); }
@@ -196,7 +194,6 @@ class Reader {
 
 std::vector<SnapshotFrame> MemorySnapshot::frames(ValueId list) const {
   std::vector<SnapshotFrame> all;
-  bool python = false;
   for (const ValueId each : data.items(list)) {
     if (data.items(each).size() > 2 * kMostKeys) continue;
     const auto text_of = [&](std::string_view key) {
@@ -208,10 +205,8 @@ std::vector<SnapshotFrame> MemorySnapshot::frames(ValueId list) const {
     frame.function = text_of("name");
     const auto line = data.find(each, "line");
     frame.line = std::clamp<std::int64_t>(line ? data.integer(*line).value_or(0) : 0, 0, kMostLines);
-    python = python || is_python(frame.file);
     all.push_back(frame);
   }
-  if (python) std::erase_if(all, [](const SnapshotFrame& frame) { return !is_python(frame.file); });
   return all;
 }
 

@@ -73,6 +73,8 @@ struct Annotation {
 struct SnapshotFrame {
   std::string_view file, function;
   std::int64_t line = 0;
+
+  [[nodiscard]] bool is_python() const { return file.ends_with(".py") || file.starts_with('<'); }
 };
 
 struct MemorySnapshot {
@@ -80,7 +82,7 @@ struct MemorySnapshot {
   std::vector<SnapshotDevice> devices;
   std::vector<Annotation> annotations;
 
-  /// Innermost first. C++ frames are left out if there are Python frames.
+  /// Innermost first.
   [[nodiscard]] std::vector<SnapshotFrame> frames(ValueId frames) const;
 };
 

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "convert/snapshot/lifetimes.h"
+#include "convert/snapshot/native_frames.h"
 #include "trace/base/detail.h"
 #include "trace/sql/limits.h"
 #include "trace/sql/meta_keys.h"
@@ -20,6 +21,7 @@ namespace dcmt::convert {
 namespace {
 
 constexpr std::size_t kRowsBetweenChecks = 4096;  // between checks of the watch
+constexpr std::string_view kNoFile = "??";        // as torch names an unknown file
 constexpr std::string_view kProfilerStep = "ProfilerStep#";
 
 std::string grouped(std::int64_t number) {
@@ -27,6 +29,13 @@ std::string grouped(std::int64_t number) {
   for (std::ptrdiff_t at = static_cast<std::ptrdiff_t>(text.size()) - 3; at > 0; at -= 3) {
     text.insert(static_cast<std::size_t>(at), ",");
   }
+  return text;
+}
+
+/// A path of Windows with slashes, as all others have.
+std::string unix_path(std::string_view path) {
+  std::string text(path);
+  if (path.size() > 2 && path[1] == ':' && path[2] == '\\') std::ranges::replace(text, '\\', '/');
   return text;
 }
 
@@ -123,14 +132,41 @@ class Writer {
     const auto [known, fresh] = stacks_.try_emplace(*frames, 0);
     if (!fresh) return known->second;
     std::vector<SnapshotFrame> all = snapshot_.frames(*frames);
+    const std::string native = node_and_operator(all);
+    const auto innermost = std::ranges::find_if(all, &SnapshotFrame::is_python);
+    const bool of_engine = innermost == all.end() || innermost->file.find("torch/autograd/") != std::string_view::npos;
+    if (innermost != all.end()) {
+      std::erase_if(all, [](const SnapshotFrame& frame) { return !frame.is_python(); });
+    } else {
+      std::erase_if(all, is_plumbing);
+    }
     RowId stack = 0;
     for (auto frame = all.rbegin(); frame != all.rend(); ++frame) {
-      DCMT_ASSIGN_OR_RETURN(const RowId file, trace_.intern(frame->file));
-      DCMT_ASSIGN_OR_RETURN(const RowId function, trace_.intern(frame->function));
-      DCMT_ASSIGN_OR_RETURN(const RowId id, trace_.frame(file, function, frame->line));
-      DCMT_ASSIGN_OR_RETURN(stack, trace_.stack(stack, id));
+      DCMT_ASSIGN_OR_RETURN(stack, add_frame(stack, unix_path(frame->file), frame->function, frame->line));
+    }
+    // A line of Python that starts a backward says less than the node and the operator that ran.
+    if (of_engine && !native.empty()) {
+      const bool backward = !native.starts_with("aten::");
+      DCMT_ASSIGN_OR_RETURN(stack, add_frame(stack, backward ? "backward" : kNoFile, native, 0));
     }
     return stacks_[*frames] = stack;
+  }
+
+  Expected<RowId> add_frame(RowId outer, std::string_view file_name, std::string_view function_name,
+                            std::int64_t line) {
+    DCMT_ASSIGN_OR_RETURN(const RowId file, trace_.intern(file_name));
+    DCMT_ASSIGN_OR_RETURN(const RowId function, trace_.intern(function_name));
+    DCMT_ASSIGN_OR_RETURN(const RowId id, trace_.frame(file, function, line));
+    return trace_.stack(outer, id);
+  }
+
+  /// The stack of a block; of one from before the history, which says so, if its own was not kept.
+  Expected<RowId> birth_stack_of(const BlockLife& block) {
+    if (block.frames || block.born != kBefore) return stack_of(block.frames);
+    if (stack_from_before_ == 0) {
+      DCMT_ASSIGN_OR_RETURN(stack_from_before_, add_frame(0, kNoFile, "(from before the history)", 0));
+    }
+    return stack_from_before_;
   }
 
   std::int64_t stream_of(std::int64_t handle) {
@@ -164,13 +200,13 @@ class Writer {
         row.span.from = point(device, block.born);
       }
       row.id = row.span.from.seq;
-      DCMT_ASSIGN_OR_RETURN(row.birth.stack, stack_of(block.frames));
+      DCMT_ASSIGN_OR_RETURN(row.birth.stack, birth_stack_of(block));
       if (block.freed != kNever) {
         row.span.to = block.freed == kBefore ? device.frees_before[i] : point(device, block.freed);
         if (static_cast<std::size_t>(block.freed) == device.entries.size()) row.span.to = row.span.from;
         DCMT_ASSIGN_OR_RETURN(row.free.stack, stack_of(block.free_frames));
         // Usually the next entry is the end of the requested free: then nothing waited.
-        row.waits = block.done != block.freed && block.done != block.freed + 1;
+        row.waits = block.done != block.freed && (block.freed == kBefore || block.done != block.freed + 1);
         if (row.waits && block.done != kNever) row.done = point(device, block.done);
       }
       DCMT_RETURN_IF_ERROR(trace_.write(row));
@@ -376,13 +412,26 @@ class Writer {
     return {};
   }
 
+  [[nodiscard]] const char* history_text() const {
+    bool late = false, any = false;
+    for (std::size_t i = 0; i < devices_.size(); ++i) {
+      const std::vector<SegmentRow> segments = devices_[i].segments.rows();
+      late = late || devices_[i].lives.from_before > 0 ||
+             std::ranges::any_of(segments, [](const SegmentRow& row) { return !row.span.from.set(); });
+      // Without a history, torch keeps the latest entry all the same.
+      any = any || snapshot_.devices[i].history.size() > 1;
+    }
+    return !any ? "none" : late ? "late" : "whole";
+  }
+
   Status write_meta() {
     DCMT_RETURN_IF_ERROR(say(
         "made of a memory snapshot of torch: it has blocks of CUDA's caching allocator, with their stacks. Who holds "
         "them, what reads them and what was released is not in it, nor is the CPU: dc-memtrace run records these"));
-    for (const auto& [key, value] : {std::pair(meta::kState, "finished"), std::pair(meta::kDetail, kSnapshotDetail),
-                                     std::pair(meta::kExit, "exit unseen"), std::pair(meta::kCommand, ""),
-                                     std::pair(meta::kTorch, ""), std::pair(meta::kPython, "")}) {
+    for (const auto& [key, value] :
+         {std::pair(meta::kState, "finished"), std::pair(meta::kDetail, kSnapshotDetail),
+          std::pair(meta::kExit, "exit unseen"), std::pair(meta::kCommand, ""), std::pair(meta::kTorch, ""),
+          std::pair(meta::kPython, ""), std::pair(meta::kHistory, history_text())}) {
       DCMT_RETURN_IF_ERROR(trace_.set_meta(key, std::string_view(value)));
     }
     for (const auto& [key, value] : {std::pair(meta::kPid, std::int64_t{0}), std::pair(meta::kRank, std::int64_t{-1}),
@@ -405,6 +454,7 @@ class Writer {
   std::vector<Level> active_, reserved_;
   std::unordered_map<ValueId, RowId> stacks_;
   std::unordered_map<std::int64_t, std::int64_t> streams_;
+  RowId stack_from_before_ = 0;
   RowId diagnostics_ = 0, marks_ = 0, segments_ = 0;
 };
 

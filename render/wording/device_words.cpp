@@ -38,9 +38,8 @@ std::string asked(const OutOfMemory& error, const Form& form) {
 std::string figures(const OutOfMemory& error, const Form& form) {
   std::string text = "allocated " + form.bytes(error.allocated);
   if (error.reserved) text += " · reserved " + form.bytes(*error.reserved);
-  if (error.free && error.total) {
-    text += fmt::format(" · free {} of {}", form.bytes(*error.free), form.bytes(*error.total));
-  }
+  if (error.free) text += " · free " + form.bytes(*error.free);
+  if (error.free && error.total) text += " of " + form.bytes(*error.total);
   return text;
 }
 
@@ -122,8 +121,8 @@ FindingWords out_of_memory_words(const ReportedFinding& finding, const Form& for
   add_alive(finding.memory_ran_out->alive, form, facts);
   if (error.dead.value > 0) add_dead(finding, error, form, facts);
   facts.push_back({"because", finding.why});
-  facts.push_back(
-      {"after it", finding.memory_ran_out->all_went_on ? "the program went on" : "nothing more ran on that thread"});
+  if (const std::optional<bool> went_on = finding.memory_ran_out->all_went_on)
+    facts.push_back({"after it", *went_on ? "the program went on" : "nothing more ran on that thread"});
   facts.push_back({"fix", finding.fix});
   return words;
 }

@@ -37,6 +37,9 @@ inline constexpr char kCgroupKills[] =
     "cgroup_kills";  // processes that the kernel killed in that group because of the limit, since the start
 inline constexpr char kGpuMemoryUnknown[] =
     "gpu_memory_unknown";  // why the use of a GPU's memory was not sampled; absent: it was, or there is no GPU
+// Of a trace made of a memory snapshot: 'whole' | 'late' (something was allocated already when its history began) |
+// 'none'.
+inline constexpr char kHistory[] = "history";
 inline constexpr char kHolds[] = "holds";
 inline constexpr char kHeldNs[] = "held_ns";
 inline constexpr char kLongestHoldNs[] = "longest_hold_ns";
