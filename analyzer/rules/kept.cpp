@@ -38,6 +38,9 @@ struct Kept {
   }
 };
 
+/// True for a variable of a running function: "train: state['x']".
+bool is_of_frame(std::string_view holder) { return holder.find(": ") != std::string_view::npos; }
+
 std::set<StorageId> storages_of(const std::vector<Finding>& findings) {
   std::set<StorageId> storages;
   for (const Finding& finding : findings) {
@@ -67,7 +70,11 @@ class KeptByHolder {
       const std::size_t round = rounds_.at(storage->span.from_seq);
       if (round >= before || (round == 0 && (at_reading || !made_in_backward(*storage)))) continue;
       const std::optional<std::string> holder = names_.variable_of(storage->id);
-      if (!holder || (at_reading && !stays(*storage, *holder))) continue;
+      if (!holder || (at_reading && !stays(*storage, *holder)) || names_.is_replaced(storage->id)) continue;
+      // A bucket of gradients is of the training, though no gradient is all of it.
+      if (is_gradient(*holder)) continue;
+      // What a running function has made in its round is not from an earlier one.
+      if (at_reading && round + 1 == before && is_of_frame(*holder)) continue;
       by_holder[*holder].add(*storage, block->bytes, round);
     }
     for (auto& [holder, kept] : by_holder) {

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <iterator>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -142,6 +144,53 @@ TEST(Kept, WhatStaysToTheLastReadingIsSaidOfAttributesAndContainers) {
   EXPECT_EQ(at_end({.containers = {"main.CACHE"}, .path = "main.CACHE[3]"}).size(), 1u);
   EXPECT_TRUE(at_end({.path = "main: out", .otherwise = true}).empty()) << "the last step's output";
   EXPECT_TRUE(at_end({.path = "main.out", .otherwise = true}).empty());
+}
+
+TEST(Kept, WhatEachStepMakesAndFreesIsNotSaid) {
+  const auto of = [](bool frees) {
+    TestTrace trace;
+    trace.stack = {{"train.py", "train", 7}};
+    trace.allocate(kWeights);
+    std::vector<Handle> batches;
+    for (int i = 0; i < 8; ++i) {
+      trace.stack = {{"loader.py", "next", 3}};
+      batches.push_back(trace.allocate(500));
+      trace.stack = {{"train.py", "train", 7}};
+      if (frees && i > 0) trace.drop(batches[static_cast<std::size_t>(i) - 1]);
+      trace.drop(trace.allocate(i == 6 ? 6000 : 100));
+      trace.held(batches.back(), {.containers = {"main.loader._data"}, .path = "main.loader._data[0]"});
+      trace.step(i);
+    }
+    const TraceData data = trace.load();
+    return std::ranges::count(analyze(data).remarks, RemarkKind::kKept, &Remark::kind) +
+           std::ssize(analyze(data).findings);
+  };
+  EXPECT_EQ(of(true), 0) << "a batch that a worker delivered early";
+  EXPECT_GT(of(false), 0);
+}
+
+TEST(Kept, WhatARunningFunctionMadeInTheRoundOfTheReadingIsNotSaid) {
+  const auto of = [](const char* path) {
+    TestTrace trace;
+    trace.stack = {{"train.py", "train", 7}};
+    trace.allocate(kWeights);
+    for (int i = 0; i < 4; ++i) {
+      trace.drop(trace.allocate(100));
+      trace.step(i);
+    }
+    trace.stack = {{"train.py", "evaluate", 40}};
+    trace.held(trace.allocate(1000), {.path = path, .otherwise = true});
+    trace.begin_reading();
+    trace.op("aten::add");
+    const TraceData data = trace.load();
+    return std::ranges::count(analyze(data).remarks, RemarkKind::kKept, &Remark::kind);
+  };
+  EXPECT_EQ(of("evaluate: batch['image']"), 0);
+  EXPECT_EQ(of("main.CACHE['image']"), 1);
+}
+
+TEST(Kept, ABucketOfGradientsIsNotSaid) {
+  EXPECT_TRUE(kept_of(1, {.path = "main: model.head.weight.grad", .otherwise = true}).empty());
 }
 
 TEST(Kept, OneHolderIsOneRemark) {

@@ -37,8 +37,10 @@ std::string kind_of(const TraceData& data, const Block& block) {
     return kSmallBlocks;
   }
   const Operator* op = named_operator(data, block.birth.op);
-  const std::string by = op != nullptr ? " by " + std::string(data.text(op->name)) : std::string();
-  return "no tensor, allocated" + by + " at " + describe_site(data, block.birth.stack);
+  if (op == nullptr) return "no tensor, allocated at " + describe_site(data, block.birth.stack);
+  std::string_view name = data.text(op->name);
+  if (name.starts_with("aten::")) name.remove_prefix(6);
+  return std::string(name) + " workspace, " + describe_site(data, block.birth.stack);
 }
 
 /// The latest gather before `at` that gave this storage; nullptr if there is none.

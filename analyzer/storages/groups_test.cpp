@@ -46,7 +46,7 @@ TEST(LiveSet, EveryBlockIsOfSomeKind) {
          "INSERT INTO string(id, text) VALUES(999, 'cuBLAS workspace');"
          "UPDATE block SET storage_back = NULL WHERE id IN (3, 4, 5); UPDATE block SET owner = 999 WHERE id = 3");
   const std::string unknown = "no tensor, allocated at user/model.py:41 forward";
-  const std::string convolution = "no tensor, allocated by aten::cudnn_convolution at user/model.py:41 forward";
+  const std::string convolution = "cudnn_convolution workspace, user/model.py:41 forward";
   EXPECT_EQ(kinds(path), (std::map<std::string, std::int64_t>{{"tensor", 100'000},
                                                               {"gathered parameter", 200'000},
                                                               {"cuBLAS workspace", 300'000},

@@ -39,6 +39,8 @@ bool is_purpose(std::string_view category) {
          category == kReplaced;
 }
 
+bool is_gradient(std::string_view path) { return path.ends_with(".grad"); }
+
 void HolderNames::Counts::add(const Storage& storage, const std::string& name) {
   ++by_stack_[storage.birth.stack][name];
   ++by_size_[{storage.birth.stack, storage.bytes}][name];
@@ -121,9 +123,13 @@ std::optional<std::string> HolderNames::seen(StorageId storage) const {
   // A weight is in the graph of each kept output, but it belongs to the model.
   if (!name.empty() && !held->otherwise) return name;
   const std::span<const OwnerPath> paths = data_.owners.paths_to(storage);
-  const auto past_graphs = std::ranges::find_if(paths, [this](const OwnerPath& path) {
+  const auto is_past_graphs = [this](const OwnerPath& path) {
     return path.confirmed && data_.text(path.path).find(".grad_fn") == std::string_view::npos;
-  });
+  };
+  // A gradient in a bucket is a view of it, and does not own it.
+  auto past_graphs = std::ranges::find_if(
+      paths, [&](const OwnerPath& path) { return is_past_graphs(path) && !is_gradient(data_.text(path.path)); });
+  if (past_graphs == paths.end()) past_graphs = std::ranges::find_if(paths, is_past_graphs);
   const OwnerPath* path = past_graphs != paths.end() ? &*past_graphs : data_.owners.path_to(storage);
   if (path == nullptr) return name.empty() ? std::nullopt : std::optional(name);
   const std::string_view holder = holder_of(data_.text(path->path));
@@ -189,6 +195,11 @@ std::optional<std::string> HolderNames::variable_of(StorageId storage) const {
   if (category_of(storage) != kVariable) return std::nullopt;
   if (std::optional<std::string> name = seen(storage)) return name;
   return container_of_others(storage);
+}
+
+bool HolderNames::is_replaced(StorageId storage) const {
+  const std::optional<std::string> category = by_life(storage);
+  return category == kReplaced || category == kTemporary;
 }
 
 std::string HolderNames::category_of(StorageId storage) const {

@@ -23,6 +23,9 @@ namespace dcmt::analyzer {
 /// The start of a path: "main: v" of "main: v.grad_fn MulBackward0", "program.opt" of "program.opt.state".
 [[nodiscard]] std::string_view variable_at_root(std::string_view path);
 
+/// True for a path that ends with the gradient of a tensor.
+[[nodiscard]] bool is_gradient(std::string_view path);
+
 /// True for a variable, "main: out" or "program.out": the program replaces its value, and does not add to it.
 [[nodiscard]] bool is_plain_variable(std::string_view holder);
 
@@ -58,6 +61,9 @@ class HolderNames {
   /// found. If no scan found any of this size there, the phases in which such storages begin and end decide
   /// (PhaseLives), else the others of its place. "not attributed" if these differ.
   [[nodiscard]] std::string category_of(StorageId storage) const;
+
+  /// True if each step makes such storages and frees them, whatever held this one when it was read: PhaseLives.
+  [[nodiscard]] bool is_replaced(StorageId storage) const;
 
  private:
   /// Counts of names by the place that made the storages.
