@@ -65,6 +65,7 @@ std::string facts_line(const model::Report& report) {
   const RunFacts& facts = report.facts;
   std::vector<std::string> parts;
   if (facts.steps > 0) parts.push_back(counted(facts.steps, "step"));
+  if (facts.steps == 0 && facts.records && !facts.of_snapshot()) parts.emplace_back("no steps");
   if (facts.records) parts.push_back(counted(*facts.records, "record") + fmt::format(", {} lost", grouped(facts.lost)));
   if (report.not_followed > 0) parts.push_back(counted(report.not_followed, "release") + " not followed");
   if (!facts.records && facts.lost > 0) parts.push_back(fmt::format("{} lost", counted(facts.lost, "record")));

@@ -117,8 +117,9 @@ Expected<std::vector<OpenedTrace>> open_traces(const std::vector<std::string>& p
       DCMT_ASSIGN_OR_RETURN(OpenedTrace trace, open(file));
       if (!rank || trace.rank == *rank) traces.push_back(std::move(trace));
     }
-    std::stable_sort(traces.begin() + first, traces.end(),
-                     [](const OpenedTrace& a, const OpenedTrace& b) { return a.rank < b.rank; });
+    std::stable_sort(traces.begin() + first, traces.end(), [](const OpenedTrace& a, const OpenedTrace& b) {
+      return std::pair(a.rank < 0, a.rank) < std::pair(b.rank < 0, b.rank);
+    });
   }
   if (traces.empty())
     return Error{ErrorCode::kBadInput, "no trace of rank " + std::to_string(rank.value_or(0)) + " there."};

@@ -35,8 +35,9 @@ Expected<std::vector<std::string>> trace_files_in(const std::string& folder);
 
 /// Opens all traces that `paths` name: a file is a trace or a memory snapshot of torch; a folder stands for all *.dcmt
 /// files in it, and for traces of its run that are still in a local folder. A folder whose recorder died is finished
-/// first. Traces come in the order of the paths; within a folder by rank, then by name. With `rank`, only traces of
-/// that rank are returned. Fails with kBadInput if a path cannot be used or no trace is left.
+/// first. Traces come in the order of the paths; within a folder by rank (processes without one last), then by name.
+/// With `rank`, only traces of that rank are returned. Fails with kBadInput if a path cannot be used or no trace is
+/// left.
 Expected<std::vector<OpenedTrace>> open_traces(const std::vector<std::string>& paths, std::optional<std::int64_t> rank);
 
 /// Loads a trace and analyzes it.

@@ -14,7 +14,13 @@ namespace {
 constexpr std::size_t kMostSteps = 20;
 constexpr std::size_t kMostArrays = 8;
 
-std::string step_name(const auto& at) { return at.step ? grouped(*at.step) : std::string("before"); }
+std::string step_name(const auto& at, bool has_steps) {
+  return at.step ? grouped(*at.step) : std::string(has_steps ? "before" : "-");
+}
+
+bool has_steps(const auto& rows) {
+  return std::ranges::any_of(rows, [](const auto& each) { return each.step.has_value(); });
+}
 
 /// Evenly selected steps, including the first and the last.
 template <class OfStep>
@@ -31,8 +37,12 @@ std::string steps_table(const model::MemoryView& view, const Style& style) {
   if (has_group) head.emplace_back("cgroup");
   Table table(head, std::vector<bool>(head.size(), true));
   for (const model::MemoryOfStep* each : chosen(view.steps)) {
-    std::vector<std::string> row = {step_name(*each),         duration(each->ns.value),     style.bytes(each->resident),
-                                    style.bytes(each->torch), style.bytes(each->anonymous), style.bytes(each->file),
+    std::vector<std::string> row = {step_name(*each, has_steps(view.steps)),
+                                    duration(each->ns.value),
+                                    style.bytes(each->resident),
+                                    style.bytes(each->torch),
+                                    style.bytes(each->anonymous),
+                                    style.bytes(each->file),
                                     style.bytes(each->shared)};
     if (has_group) row.push_back(each->cgroup ? style.bytes(*each->cgroup) : "");
     table.add(std::move(row));
@@ -67,7 +77,8 @@ std::string gpu_table(const model::GpuMemoryView& gpu, const Style& style) {
   if (has_process) head.insert(head.begin() + 3, "this process");
   Table table(head, std::vector<bool>(head.size(), true));
   for (const model::GpuMemoryOfStep* each : chosen(gpu.steps)) {
-    std::vector<std::string> row = {step_name(*each), duration(each->ns.value), style.bytes(each->used)};
+    std::vector<std::string> row = {step_name(*each, has_steps(gpu.steps)), duration(each->ns.value),
+                                    style.bytes(each->used)};
     if (has_process) row.push_back(each->process ? style.bytes(*each->process) : "");
     row.push_back(style.bytes(each->reserved));
     row.push_back(each->outside ? style.bytes(*each->outside) : "");
@@ -105,8 +116,9 @@ std::string memory_text(const model::MemoryView& view, const Style& style) {
   text += "\n" + steps_table(view, style);
   if (view.classes_at) {
     text += style.bold("\nwhat it is for") +
-            fmt::format("   {}\n", view.classes_at->step ? "after step " + grouped(*view.classes_at->step)
-                                                         : std::string("before the first step ended"));
+            fmt::format("   {}\n", view.classes_at->step   ? "after step " + grouped(*view.classes_at->step)
+                                   : has_steps(view.steps) ? std::string("before the first step ended")
+                                                           : "at the last sample of it");
     text += classes_table(view, style);
   }
   if (!view.arrays.empty()) {

@@ -40,7 +40,9 @@ MemoryView memory_view(const std::string& path, const analyzer::Analysis& analys
   for (const Resident& sample : memory.samples) {
     view.highest = std::max(view.highest.value_or(Bytes()), sample.all());
     const MemoryOfStep now = at(sample, steps, begin);
-    if (!view.steps.empty() && view.steps.back().step == now.step) view.steps.pop_back();
+    // Without steps, each sample is a row.
+    const bool replaces = !steps.empty() && !view.steps.empty() && view.steps.back().step == now.step;
+    if (replaces) view.steps.pop_back();
     view.steps.push_back(now);
   }
   const std::vector<const Resident*> with_classes = memory.with_classes();

@@ -96,7 +96,8 @@ struct MemoryView {
     field("highest_bytes", &MemoryView::highest, "the most that a sample found resident");
     field("cgroup_limit_bytes", &MemoryView::limit, "what the control group may use; null: no limit, or not known");
     field("cgroup_kills", &MemoryView::kills, "processes that the kernel killed in it meanwhile, because of the limit");
-    field("steps", &MemoryView::steps, "the last sample of each step that has one");
+    field("steps", &MemoryView::steps,
+          "the last sample of each step that has one; all samples of a program without steps");
     field("classes_at", &MemoryView::classes_at, "the sample that `classes` is of, the last that has them");
     field("classes", &MemoryView::classes, "most bytes first");
     field("arrays", &MemoryView::arrays, "at the last reading of the memory, most bytes first");

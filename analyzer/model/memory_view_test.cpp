@@ -45,5 +45,17 @@ TEST(MemoryView, AGpusMemoryIsByStepAndWhatIsOutsideIsNotTorchs) {
   EXPECT_EQ(view.gpus_unknown, "GPU-2b is divided into instances (MIG)");
 }
 
+TEST(MemoryView, WithoutStepsEachSampleIsARow) {
+  testing::TestTrace trace;
+  for (int i = 0; i < 4; ++i) trace.drop(trace.allocate(100));
+  const TraceData data =
+      trace.load("INSERT INTO resident VALUES(1, 2, 2000, 10, 20, 30, 5, 90), (2, 4, 4000, 11, 20, 30, 5, 90)");
+  const MemoryView view = memory_view("", analyzer::analyze(data));
+  ASSERT_EQ(view.steps.size(), 2U);
+  EXPECT_EQ(view.steps[0].resident.value, 60);
+  EXPECT_EQ(view.steps[1].resident.value, 61);
+  EXPECT_FALSE(view.steps[1].step);
+}
+
 }  // namespace
 }  // namespace dcmt::model

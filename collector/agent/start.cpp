@@ -62,6 +62,13 @@ std::int32_t integer(const char* text, std::int32_t otherwise) noexcept {
   return text != nullptr && *text != '\0' ? static_cast<std::int32_t>(strtol(text, nullptr, 10)) : otherwise;
 }
 
+/// Lightning's own launcher numbers the processes of each node, and gives no rank. On the first node that is the rank.
+std::int32_t rank_of_environment() noexcept {
+  if (const char* rank = getenv("RANK")) return integer(rank, -1);
+  const bool is_ranks = getenv("WORLD_SIZE") != nullptr && integer(getenv("NODE_RANK"), 0) == 0;
+  return is_ranks ? integer(getenv("LOCAL_RANK"), -1) : -1;
+}
+
 /// Reports a refusal before there is a spool: a small file that the recorder reads.
 void leave_note(const char* folder, const char* why) noexcept {
   char path[4096];
@@ -90,7 +97,7 @@ void start() noexcept {
   std::int32_t chunks = integer(getenv(kEnvChunks), static_cast<std::int32_t>(spool::kDefaultChunks));
   if (chunks < 4 || chunks > static_cast<std::int32_t>(spool::kMaxChunks)) chunks = spool::kDefaultChunks;
   g_operators = getenv(kEnvOperators);
-  const SpoolOptions options{folder, static_cast<std::uint32_t>(chunks), g_hot.detail, integer(getenv("RANK"), -1),
+  const SpoolOptions options{folder, static_cast<std::uint32_t>(chunks), g_hot.detail, rank_of_environment(),
                              integer(getenv("WORLD_SIZE"), -1)};
   if (const char* why = make_tables(); why != nullptr) {
     leave_note(folder, why);
@@ -185,7 +192,7 @@ const char* begin_session(const SessionOptions& options) noexcept {
   g_hot.every_block.store(true, std::memory_order_relaxed);
   set_exit_wait(options.exit_wait);
   g_operators = options.operators;
-  const SpoolOptions spool{nullptr, options.chunk_count, options.detail, integer(getenv("RANK"), -1),
+  const SpoolOptions spool{nullptr, options.chunk_count, options.detail, rank_of_environment(),
                            integer(getenv("WORLD_SIZE"), -1)};
   if (const char* why = adopt_spool(options.memory, spool); why != nullptr) return why;
   g_has_tables = true;

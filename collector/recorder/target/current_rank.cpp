@@ -48,6 +48,7 @@ std::optional<CurrentRank> current_rank(pid_t pid) {
   scan::Address next = 0;
   if (!environment || !read_at(*memory, *environment, next)) return std::nullopt;
   CurrentRank found;
+  std::int32_t local = -1, node = 0;
   std::array<char, kLongest> bytes{};
   scan::Address variable = 0;
   for (std::size_t i = 0; i < kMostVariables && read_at(*memory, next, variable) && variable != 0; ++i) {
@@ -55,7 +56,11 @@ std::optional<CurrentRank> current_rank(pid_t pid) {
     const std::string_view text = text_at(*memory, variable, bytes);
     if (const auto rank = number_of(text, "RANK=")) found.rank = *rank;
     if (const auto size = number_of(text, "WORLD_SIZE=")) found.world_size = *size;
+    if (const auto number = number_of(text, "LOCAL_RANK=")) local = *number;
+    if (const auto number = number_of(text, "NODE_RANK=")) node = *number;
   }
+  // Lightning's own launcher gives no rank. On the first node the number in the node is the rank.
+  if (found.rank < 0 && found.world_size >= 0 && node == 0) found.rank = local;
   return found.rank >= 0 ? std::optional(found) : std::nullopt;
 }
 

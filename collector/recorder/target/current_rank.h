@@ -13,8 +13,8 @@ struct CurrentRank {
   std::int32_t world_size = -1;  ///< -1 if it is not set
 };
 
-/// From RANK and WORLD_SIZE in the process's environment as it is now, read in its memory; /proc has only the one that
-/// it was started with. nullopt if there is no RANK, or the process cannot be read.
+/// From RANK (else LOCAL_RANK and NODE_RANK) and WORLD_SIZE in the process's environment as it is now, read in its
+/// memory; /proc has only the one that it was started with. nullopt if there is no RANK, or the process cannot be read.
 std::optional<CurrentRank> current_rank(pid_t pid);
 
 }  // namespace dcmt::recorder

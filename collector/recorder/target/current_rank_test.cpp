@@ -20,6 +20,8 @@ std::optional<CurrentRank> rank_of_child(const Change& change) {
   if (child == 0) {
     unsetenv("RANK");
     unsetenv("WORLD_SIZE");
+    unsetenv("LOCAL_RANK");
+    unsetenv("NODE_RANK");
     change();
     (void)!write(ready[1], "x", 1);
     for (;;) pause();
@@ -53,6 +55,20 @@ TEST(CurrentRank, IsNoneWithoutARankThatIsANumber) {
   EXPECT_FALSE(rank_of_child([] { setenv("RANK", std::string(100, '1').c_str(), 1); }).has_value());
   EXPECT_FALSE(rank_of_child([] { clearenv(); }).has_value());
   EXPECT_FALSE(current_rank(0).has_value());
+}
+
+TEST(CurrentRank, OnTheFirstNodeItIsTheNumberInTheNode) {
+  const auto of_node = [](const char* node, const char* size) {
+    return rank_of_child([=] {
+      setenv("LOCAL_RANK", "1", 1);
+      setenv("NODE_RANK", node, 1);
+      if (size != nullptr) setenv("WORLD_SIZE", size, 1);
+    });
+  };
+  ASSERT_TRUE(of_node("0", "2").has_value());
+  EXPECT_EQ(of_node("0", "2")->rank, 1);
+  EXPECT_FALSE(of_node("1", "4").has_value()) << "the number of processes of a node is not known";
+  EXPECT_FALSE(of_node("0", nullptr).has_value());
 }
 
 TEST(CurrentRank, WithoutASizeThereIsARank) {
