@@ -79,7 +79,7 @@ TEST_F(LateTest, WhatAnotherThreadFreesWithinTheStepIsNoFinding) {
   EXPECT_EQ(
       analysis.remarks[0].text(),
       "4 releases of 1 parameter freed late: pt_gloo_runloop (thread 4711, of torch's gloo) still held the storages, "
-      "for up to 3.0 ms; none of it at the peak");
+      "for up to 4.0 ms; none of it at the peak");
 }
 
 TEST_F(LateTest, WhatRaisesMostPeaksIsAFinding) {

@@ -5,6 +5,7 @@
 #include "analyzer/rules/rules.h"
 #include "analyzer/storages/stacks.h"
 #include "analyzer/time/timeline.h"
+#include "trace/sql/meta_keys.h"
 
 namespace dcmt::analyzer::rules {
 namespace {
@@ -107,6 +108,8 @@ void add_sites(const TraceData& data, StringId device, WaitsAtPeak& peak) {
 std::vector<Finding> awaits_stream(const TraceData& data, const Releases& releases) {
   std::vector<Finding> findings;
   if (data.stream_waits.empty()) return findings;
+  // Without a history, no peak of the active bytes is known.
+  if (data.meta_text(meta::kHistory) == "none") return findings;
   for (const DevicePeaks& peaks : data.device_peaks) {
     if (!peaks.active) continue;
     WaitsAtPeak waits = find_peak(data, peaks);

@@ -38,9 +38,6 @@ struct Kept {
   }
 };
 
-/// True for a variable of a running function: "train: state['x']".
-bool is_of_frame(std::string_view holder) { return holder.find(": ") != std::string_view::npos; }
-
 std::set<StorageId> storages_of(const std::vector<Finding>& findings) {
   std::set<StorageId> storages;
   for (const Finding& finding : findings) {
@@ -73,8 +70,6 @@ class KeptByHolder {
       if (!holder || (at_reading && !stays(*storage, *holder)) || names_.is_replaced(storage->id)) continue;
       // A bucket of gradients is of the training, though no gradient is all of it.
       if (is_gradient(*holder)) continue;
-      // What a running function has made in its round is not from an earlier one.
-      if (at_reading && round + 1 == before && is_of_frame(*holder)) continue;
       by_holder[*holder].add(*storage, block->bytes, round);
     }
     for (auto& [holder, kept] : by_holder) {

@@ -169,26 +169,6 @@ TEST(Kept, WhatEachStepMakesAndFreesIsNotSaid) {
   EXPECT_GT(of(false), 0);
 }
 
-TEST(Kept, WhatARunningFunctionMadeInTheRoundOfTheReadingIsNotSaid) {
-  const auto of = [](const char* path) {
-    TestTrace trace;
-    trace.stack = {{"train.py", "train", 7}};
-    trace.allocate(kWeights);
-    for (int i = 0; i < 4; ++i) {
-      trace.drop(trace.allocate(100));
-      trace.step(i);
-    }
-    trace.stack = {{"train.py", "evaluate", 40}};
-    trace.held(trace.allocate(1000), {.path = path, .otherwise = true});
-    trace.begin_reading();
-    trace.op("aten::add");
-    const TraceData data = trace.load();
-    return std::ranges::count(analyze(data).remarks, RemarkKind::kKept, &Remark::kind);
-  };
-  EXPECT_EQ(of("evaluate: batch['image']"), 0);
-  EXPECT_EQ(of("main.CACHE['image']"), 1);
-}
-
 TEST(Kept, ABucketOfGradientsIsNotSaid) {
   EXPECT_TRUE(kept_of(1, {.path = "main: model.head.weight.grad", .otherwise = true}).empty());
 }
