@@ -17,7 +17,7 @@ constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 46;
 bool is_mapped(Range range, Mirror& memory) {
   while (range.begin < range.end) {
     const Region* region = memory.region_of(range.begin);
-    if (region == nullptr || !region->readable) return false;
+    if (region == nullptr) return false;
     range.begin = region->end;
   }
   return true;

@@ -66,6 +66,15 @@ TEST_F(StorageFieldsTest, DataOfTheHostAreMappedAsAWhole) {
   EXPECT_FALSE(plausible());
 }
 
+TEST_F(StorageFieldsTest, DataMayLieWhereNothingIsRead) {
+  Region shared;  // /dev/shm, as every mapping of /dev
+  shared.begin = kCode + 0x100000;
+  shared.end = shared.begin + kPageBytes;
+  process_.map(shared);
+  write(1, shared.begin, kPageBytes);
+  EXPECT_TRUE(plausible());
+}
+
 TEST_F(StorageFieldsTest, DataOfAGpuNeedNotBeMapped) {
   write(1, 0x500000, 0x2000);
   process_.set(kStorage + 40, 1);
