@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pathlib
+import signal
 import struct
 import subprocess
 
@@ -33,12 +34,17 @@ def shell_code(code: int) -> int:
 
 
 def unharmed(folder: pathlib.Path, *command: object, run: tuple = (), **options) -> subprocess.CompletedProcess:
-    """Runs a command twice, plainly and recorded into `folder`: output, errors and exit status must be the same."""
+    """Runs a command twice, plainly and recorded into `folder`: output, errors and exit status must be the same. After a
+    program that a signal has ended, the tool says so in one line."""
     plain = watched(*command, **options)
     seen = watched(recorded.TOOL, "run", "-o", folder, *run, "--", *command, **options)
     assert seen.returncode == shell_code(plain.returncode), (plain, seen)
     assert seen.stdout == plain.stdout, (plain, seen)
-    assert seen.stderr == plain.stderr
+    errors = seen.stderr
+    if plain.returncode < 0:
+        errors, _, line = errors.rpartition("dc-memtrace: ")
+        assert f"was ended by {signal.Signals(-plain.returncode).name}" in line and line.count("\n") == 1, seen
+    assert errors == plain.stderr
     return seen
 
 
