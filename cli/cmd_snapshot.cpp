@@ -159,7 +159,7 @@ void add_snapshot_command(Parser app, int& exit_code) {
       "Needs the right to read the process: the same user, and a parent of it or root where kernel.yama.ptrace_scope "
       "is 1.\n"
       "A core file names the libraries that the process had: they must be where they were, unchanged.\n"
-      "Exits with 4 where the process cannot be read, or runs no CPython 3.11 to 3.13 or no torch.\n\n"
+      "Exits with 4 where the process cannot be read, or runs no CPython 3.11 to 3.15 or no torch.\n\n"
       "Examples:\n"
       "  dc-memtrace snapshot 4711\n"
       "  dc-memtrace snapshot 4711 --retained 10\n"

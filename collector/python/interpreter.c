@@ -9,6 +9,9 @@
 #include "internal/pycore_frame.h"
 #include "internal/pycore_interp.h"
 #include "internal/pycore_runtime.h"
+#if PY_VERSION_HEX >= 0x030E0000
+#include "internal/pycore_interpframe.h"
+#endif
 #if PY_VERSION_HEX >= 0x030D0000
 #define NEED_OPCODE_METADATA
 #include "internal/pycore_opcode_metadata.h"
@@ -19,8 +22,8 @@
 #endif
 #include "opcode.h"
 
-#if PY_VERSION_HEX < 0x030B0000 || PY_VERSION_HEX >= 0x030E0000
-#error "the layouts below are those of CPython 3.11 to 3.13"
+#if PY_VERSION_HEX < 0x030B0000 || PY_VERSION_HEX >= 0x03100000
+#error "the layouts below are those of CPython 3.11 to 3.15"
 #endif
 #ifdef Py_GIL_DISABLED
 #error "free-threaded CPython has no GIL to rely on"
@@ -31,33 +34,102 @@
 
 int dcmt_py_runs(void) { return _PyRuntime.initialized && _PyRuntimeState_GetFinalizing(&_PyRuntime) == NULL; }
 
+#if PY_VERSION_HEX >= 0x030E0000
+static PyCodeObject* code_of(const _PyInterpreterFrame* frame) {
+  return (PyCodeObject*)PyStackRef_AsPyObjectBorrow(frame->f_executable);
+}
+static const PyObject* first_local_of(const _PyInterpreterFrame* frame) {
+  return PyStackRef_AsPyObjectBorrow(frame->localsplus[0]);
+}
+#elif PY_VERSION_HEX >= 0x030D0000
+static PyCodeObject* code_of(const _PyInterpreterFrame* frame) { return (PyCodeObject*)frame->f_executable; }
+#else
+static PyCodeObject* code_of(const _PyInterpreterFrame* frame) { return frame->f_code; }
+#endif
+
+#if PY_VERSION_HEX < 0x030E0000
+static const PyObject* first_local_of(const _PyInterpreterFrame* frame) { return frame->localsplus[0]; }
+#endif
+
 #if PY_VERSION_HEX >= 0x030D0000
 static int is_locked(const struct _gil_runtime_state* gil) { return _Py_atomic_load_int_relaxed(&gil->locked); }
-static PyCodeObject* code_of(const _PyInterpreterFrame* frame) { return (PyCodeObject*)frame->f_executable; }
 static const _Py_CODEUNIT* instruction_of(const _PyInterpreterFrame* frame) { return frame->instr_ptr; }
 static _PyInterpreterFrame* innermost_of(const PyThreadState* thread) { return thread->current_frame; }
 #else
 static int is_locked(const struct _gil_runtime_state* gil) { return _Py_atomic_load_relaxed(&gil->locked); }
-static PyCodeObject* code_of(const _PyInterpreterFrame* frame) { return frame->f_code; }
 static const _Py_CODEUNIT* instruction_of(const _PyInterpreterFrame* frame) { return frame->prev_instr; }
 static _PyInterpreterFrame* innermost_of(const PyThreadState* thread) { return thread->cframe->current_frame; }
 #endif
 
-/* PyGILState_GetThisThreadState() without its three calls into another library, because it is called for every stack.
- * */
+#if PY_VERSION_HEX >= 0x030D0000
+#define STATED(field, type, member) \
+  { #member, _PyRuntime.debug_offsets.field, offsetof(type, member) }
+
+int dcmt_py_differs(struct dcmt_py_difference* out) {
+  const struct dcmt_py_difference compared[] = {
+    STATED(
+        free_threaded, struct { char gil[1]; }, gil),
+    STATED(runtime_state.interpreters_head, _PyRuntimeState, interpreters.head),
+    STATED(runtime_state.finalizing, _PyRuntimeState, _finalizing),
+    STATED(interpreter_state.ceval_gil, PyInterpreterState, ceval.gil),
+    STATED(interpreter_state.sysdict, PyInterpreterState, sysdict),
+    STATED(thread_state.interp, PyThreadState, interp),
+    STATED(thread_state.native_thread_id, PyThreadState, native_thread_id),
+    STATED(thread_state.current_frame, PyThreadState, current_frame),
+    STATED(interpreter_frame.previous, _PyInterpreterFrame, previous),
+    STATED(interpreter_frame.executable, _PyInterpreterFrame, f_executable),
+    STATED(interpreter_frame.instr_ptr, _PyInterpreterFrame, instr_ptr),
+    STATED(interpreter_frame.owner, _PyInterpreterFrame, owner),
+#if PY_VERSION_HEX >= 0x030E0000
+    STATED(interpreter_frame.stackpointer, _PyInterpreterFrame, stackpointer),
+#endif
+    STATED(interpreter_frame.localsplus, _PyInterpreterFrame, localsplus),
+    STATED(code_object.filename, PyCodeObject, co_filename),
+    STATED(code_object.qualname, PyCodeObject, co_qualname),
+    STATED(code_object.linetable, PyCodeObject, co_linetable),
+    STATED(code_object.firstlineno, PyCodeObject, co_firstlineno),
+    STATED(code_object.localsplusnames, PyCodeObject, co_localsplusnames),
+    STATED(code_object.localspluskinds, PyCodeObject, co_localspluskinds),
+    STATED(code_object.co_code_adaptive, PyCodeObject, co_code_adaptive),
+    STATED(dict_object.ma_keys, PyDictObject, ma_keys),
+    STATED(dict_object.ma_values, PyDictObject, ma_values),
+  };
+  for (size_t i = 0; i < sizeof compared / sizeof *compared; ++i) {
+    if (compared[i].stated == compared[i].compiled) continue;
+    *out = compared[i];
+    return 1;
+  }
+  return 0;
+}
+#else
+int dcmt_py_differs(struct dcmt_py_difference* out) {
+  (void)out;
+  return 0;
+}
+#endif
+
 PyThreadState* dcmt_py_thread(void) {
   if (!dcmt_py_runs()) return NULL;
+#if PY_VERSION_HEX >= 0x030F0000
+  return PyGILState_GetThisThreadState(); /* one thread-local variable */
+#else
+    /* PyGILState_GetThisThreadState() without its three calls into another library: it is called for every stack. */
 #if PY_VERSION_HEX >= 0x030C0000
   const Py_tss_t* const key = &_PyRuntime.autoTSSkey;
 #else
   const Py_tss_t* const key = &_PyRuntime.gilstate.autoTSSkey;
 #endif
   return key->_is_initialized ? pthread_getspecific(key->_key) : NULL;
+#endif
 }
 
 int dcmt_py_holds_gil(const PyThreadState* thread) {
   /* PyGILState_Check is not used: it returns 1 on every thread once there is a sub-interpreter. */
+#if PY_VERSION_HEX >= 0x030D0000
+  return thread != NULL && PyThreadState_GetUnchecked() == thread;
+#else
   return thread != NULL && _PyThreadState_UncheckedGet() == thread;
+#endif
 }
 
 static struct _gil_runtime_state* gil_of_main(void) {
@@ -133,7 +205,9 @@ PyObject* dcmt_py_item(PyObject* dict, struct dcmt_py_text text) {
 
 /* True if it is not one of the interpreter's own frames: where C calls it, and below a frequently called __init__. */
 static int of_python(const _PyInterpreterFrame* frame) {
-#if PY_VERSION_HEX >= 0x030C0000
+#if PY_VERSION_HEX >= 0x030E0000
+  return frame->owner < FRAME_OWNED_BY_INTERPRETER && !PyStackRef_IsNone(frame->f_funcobj);
+#elif PY_VERSION_HEX >= 0x030C0000
   return frame->owner != FRAME_OWNED_BY_CSTACK && frame->f_funcobj != Py_None;
 #else
   (void)frame;
@@ -166,7 +240,7 @@ unsigned dcmt_py_positions(const PyThreadState* thread, struct dcmt_py_position*
     }
     out[count].code = code_of(frame);
     out[count].instruction = instruction_of(frame);
-    if (out[count].code == function && *first_local == NULL) *first_local = frame->localsplus[0];
+    if (out[count].code == function && *first_local == NULL) *first_local = first_local_of(frame);
     ++count;
   }
   return count;
@@ -186,7 +260,11 @@ static unsigned base_opcode(const PyCodeObject* code, size_t unit) {
 #if PY_VERSION_HEX >= 0x030C0000
   const _PyCoMonitoringData* const monitoring = code->_co_monitoring;
   if (opcode == INSTRUMENTED_LINE && monitoring != NULL && monitoring->lines != NULL) {
+#if PY_VERSION_HEX >= 0x030E0000
+    opcode = monitoring->lines->data[unit * monitoring->lines->bytes_per_entry];
+#else
     opcode = monitoring->lines[unit].original_opcode;
+#endif
   }
   if (opcode == INSTRUMENTED_INSTRUCTION && monitoring != NULL && monitoring->per_instruction_opcodes != NULL) {
     opcode = monitoring->per_instruction_opcodes[unit];
@@ -208,14 +286,23 @@ static unsigned base_opcode(const PyCodeObject* code, size_t unit) {
     case INSTRUMENTED_CALL_KW:
       return CALL_KW;
 #endif
+#if PY_VERSION_HEX >= 0x030E0000
+    case INSTRUMENTED_NOT_TAKEN:
+      return NOT_TAKEN;
+    case INSTRUMENTED_POP_ITER:
+      return POP_ITER;
+    case INSTRUMENTED_END_ASYNC_FOR:
+      return END_ASYNC_FOR;
+#else
+    case INSTRUMENTED_RETURN_CONST:
+      return RETURN_CONST;
+#endif
     case INSTRUMENTED_CALL:
       return CALL;
     case INSTRUMENTED_CALL_FUNCTION_EX:
       return CALL_FUNCTION_EX;
     case INSTRUMENTED_RETURN_VALUE:
       return RETURN_VALUE;
-    case INSTRUMENTED_RETURN_CONST:
-      return RETURN_CONST;
     case INSTRUMENTED_YIELD_VALUE:
       return YIELD_VALUE;
     case INSTRUMENTED_JUMP_FORWARD:
@@ -239,12 +326,16 @@ static int find_frame(_PyInterpreterFrame* frame, struct dcmt_py_frame* out) {
   for (int steps = 0; frame != NULL && steps < MAX_FRAMES; frame = frame->previous, ++steps) {
     if (!complete(frame)) continue;
     out->code = code_of(frame);
-    out->slots = frame->localsplus;
+    out->slots = (PyObject**)frame->localsplus;
     out->handle = frame;
     out->offset = offset_of(frame);
     out->locals = code_of(frame)->co_nlocalsplus;
-    /* Both versions set it to -1 while the frame runs. A positive value was saved for a call into Python. */
+#if PY_VERSION_HEX >= 0x030E0000
+    out->stack_top = (int32_t)(frame->stackpointer - frame->localsplus); /* written down before each call */
+#else
+    /* These versions set it to -1 while the frame runs. A positive value was saved for a call into Python. */
     out->stack_top = frame->stacktop;
+#endif
 #if PY_VERSION_HEX < 0x030C0000
     /* 3.11 drops a frame's variables while the frame is still in the chain, and does not clear the pointers. */
     if (out->offset >= 0 && base_opcode(out->code, (size_t)out->offset / sizeof(_Py_CODEUNIT)) == RETURN_VALUE) {

@@ -31,13 +31,33 @@ struct dcmt_py_position dcmt_py_position_at(PyCodeObject* code, int32_t offset);
 /* A frame, read in place. */
 struct dcmt_py_frame {
   PyCodeObject* code;
-  PyObject** slots;   /* localsplus, then the evaluation stack */
+  PyObject** slots;   /* localsplus, then the evaluation stack; see dcmt_py_object */
   const void* handle; /* for dcmt_py_next_frame */
   int32_t offset;     /* as in dcmt_py_offset; negative: not started */
   int32_t locals;     /* number of slots of localsplus; 0 while the frame is being destroyed */
   int32_t stack_top;  /* slots in use if the interpreter has written it down, else `locals`: a frame that is inside
-                         a C function keeps its stack depth in a register */
+                         a C function keeps its stack depth in a register (before 3.14) */
 };
+
+/* The object that slot `index` of a frame owns; NULL if there is none. Since 3.14, a tag in the low bits says that the
+ * frame only borrows the object, whose count does not include it, or that the word is a small int. */
+static inline PyObject* dcmt_py_object(const struct dcmt_py_frame* frame, int32_t index) {
+  PyObject* const object = frame->slots[index];
+#if PY_VERSION_HEX >= 0x030E0000
+  if (((uintptr_t)object & 3) != 0) return NULL;
+#endif
+  return object;
+}
+
+/* A member whose offset, as the running interpreter states it, is not the one that was compiled in. */
+struct dcmt_py_difference {
+  const char* member;
+  uint64_t stated;
+  uint64_t compiled;
+};
+
+/* Since 3.13, the interpreter states offsets for debuggers. Returns 1 if one differs: micro versions can. */
+int dcmt_py_differs(struct dcmt_py_difference* out);
 
 /* 1 while Python is initialised and not finalizing. Any thread may call it. */
 int dcmt_py_runs(void);

@@ -68,8 +68,8 @@ class Visit {
       ++reach_.frames;
       for (std::int32_t i = 0; i < frame.locals; ++i) inspect_variable(frame, i, depth, tid);
       for (std::int32_t i = frame.locals; i < frame.stack_top; ++i) {
-        if (wanted(frame.slots[i]))
-          add(frame, frame.slots[i], nullptr, wire::LocalKind::kEvalStack, i - frame.locals, depth, tid);
+        PyObject* const operand = dcmt_py_object(&frame, i);
+        if (wanted(operand)) add(frame, operand, nullptr, wire::LocalKind::kEvalStack, i - frame.locals, depth, tid);
       }
     }
   }
@@ -97,7 +97,7 @@ class Visit {
 
   void inspect_variable(const dcmt_py_frame& frame, std::int32_t index, std::uint32_t depth,
                         std::uint32_t tid) noexcept {
-    PyObject* const value = frame.slots[index];
+    PyObject* const value = dcmt_py_object(&frame, index);
     if (value == nullptr) return;
     const dcmt_py_slot slot = dcmt_py_slot_kind(frame.code, index);
     if (slot != DCMT_PY_LOCAL && Py_IS_TYPE(value, &PyCell_Type)) {

@@ -66,6 +66,15 @@ void start() noexcept {
     agent::diagnose(wire::DiagnosticCode::kProviderOff, text);
     return;
   }
+  if (dcmt_py_difference difference; dcmt_py_differs(&difference) != 0) {
+    snprintf(text, sizeof text,
+             "Python stacks and variables are off: in this CPython %.*s, %s is at byte %llu, and at byte %llu in the "
+             "headers that the provider was built with",
+             static_cast<int>(std::strcspn(version, " ")), version, difference.member,
+             static_cast<unsigned long long>(difference.stated), static_cast<unsigned long long>(difference.compiled));
+    agent::diagnose(wire::DiagnosticCode::kProviderOff, text);
+    return;
+  }
   if (!walk_agrees()) {
     agent::diagnose(wire::DiagnosticCode::kProviderOff,
                     "Python stacks and variables are off: frames of this CPython are not laid out as its headers say");

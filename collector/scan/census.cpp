@@ -19,6 +19,7 @@
 #include "collector/scan/memory/core_file.h"
 #include "collector/scan/memory/process_memory.h"
 #include "collector/scan/native/native_search.h"
+#include "collector/scan/process/stated_layout.h"
 #include "collector/scan/process/versions.h"
 
 namespace dcmt::scan {
@@ -265,6 +266,7 @@ Expected<Censuses> Censuses::open(OpenSource open_source, const LayoutFolders& l
   Mirror memory(*source);
   DCMT_ASSIGN_OR_RETURN(RunningVersions versions, running_versions(memory));
   DCMT_ASSIGN_OR_RETURN(PythonLayout python, python_layout(versions.python));
+  DCMT_RETURN_IF_ERROR(check_stated_layout(memory, python, versions.runtime));
   DCMT_ASSIGN_OR_RETURN(TorchLayout torch, torch_layout(layouts, versions.torch, versions.torch_build));
   return Censuses(std::make_unique<State>(std::move(open_source), std::move(versions), python, std::move(torch)));
 }

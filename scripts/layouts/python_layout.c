@@ -1,20 +1,40 @@
 /* Prints where CPython keeps what a census reads, one "name value" a line, from the internal headers of one version:
      gcc -DPy_BUILD_CORE -I$INC -I$INC/internal python_layout.c -o p && ./p > python-3.11.layout
-   where INC is sysconfig.get_path("include"). Nothing of libpython is linked. Names are those of python_layout.h. */
+   where INC is sysconfig.get_path("include"). Nothing of libpython is linked. Names are those of python_layout.h.
+
+   From 3.13 on, a running interpreter states some of these offsets itself, in _PyRuntime.debug_offsets. Then a line
+   "stated name where" says at which byte of _PyRuntime it does. */
 #include <Python.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <string.h>
 
 #include <frameobject.h>
 #include "internal/pycore_dict.h"
 #include "internal/pycore_frame.h"
 #include "internal/pycore_gc.h"
 #include "internal/pycore_interp.h"
+#if PY_VERSION_HEX >= 0x030E0000
+#include "internal/pycore_genobject.h"
+#include "internal/pycore_interpframe.h"
+#endif
 #include "internal/pycore_moduleobject.h"
 #include "internal/pycore_runtime.h"
 
 static void print(const char* name, long value) { printf("%s %ld\n", name, value); }
 #define OFFSET(name, type, member) print(#name, (long)offsetof(type, member));
+#define STATED(name, field) printf("stated %s %ld\n", #name, (long)offsetof(_PyRuntimeState, debug_offsets.field));
+
+/* The lowest bit of a member of a str's state. */
+#define STATE_BIT(name, member)              \
+  {                                          \
+    PyASCIIObject text;                      \
+    memset(&text, 0, sizeof text);           \
+    text.state.member = 1;                   \
+    unsigned bits;                           \
+    memcpy(&bits, &text.state, sizeof bits); \
+    print(#name, __builtin_ctz(bits));       \
+  }
 
 int main(void) {
   print("version", PY_VERSION_HEX >> 16);
@@ -65,12 +85,25 @@ int main(void) {
 #endif
   OFFSET(frame_previous, _PyInterpreterFrame, previous)
   OFFSET(frame_locals_dict, _PyInterpreterFrame, f_locals)
+#if PY_VERSION_HEX >= 0x030E0000
+  print("frame_stacktop", -1);
+  OFFSET(frame_stackpointer, _PyInterpreterFrame, stackpointer)
+  print("reference_tags", 3);
+#else
   OFFSET(frame_stacktop, _PyInterpreterFrame, stacktop)
+  print("frame_stackpointer", -1);
+  print("reference_tags", 0);
+#endif
   OFFSET(frame_locals, _PyInterpreterFrame, localsplus)
   OFFSET(frameobject_frame, PyFrameObject, f_frame)
   OFFSET(frameobject_back, PyFrameObject, f_back)
   OFFSET(generator_frame, PyGenObject, gi_iframe)
   OFFSET(generator_state, PyGenObject, gi_frame_state)
+#if PY_VERSION_HEX >= 0x030D0000
+  print("generator_finished", FRAME_CLEARED);
+#else
+  print("generator_finished", FRAME_COMPLETED);
+#endif
   OFFSET(code_localsplusnames, PyCodeObject, co_localsplusnames)
   OFFSET(code_nlocalsplus, PyCodeObject, co_nlocalsplus)
   OFFSET(code_filename, PyCodeObject, co_filename)
@@ -136,12 +169,62 @@ int main(void) {
   OFFSET(traceback_frame, PyTracebackObject, tb_frame)
   OFFSET(traceback_line, PyTracebackObject, tb_lineno)
   OFFSET(module_dict, PyModuleObject, md_dict)
+#if PY_VERSION_HEX >= 0x030F0000
+  print("module_definition", -1);
+  OFFSET(module_state_size, PyModuleObject, md_state_size)
+#else
   OFFSET(module_definition, PyModuleObject, md_def)
+  OFFSET(module_state_size, PyModuleDef, m_size)
+#endif
   OFFSET(module_state, PyModuleObject, md_state)
   OFFSET(weakref_callback, PyWeakReference, wr_callback)
   print("weakref_size", sizeof(PyWeakReference));
+  STATE_BIT(text_kind_bit, kind)
+  STATE_BIT(text_compact_bit, compact)
+  STATE_BIT(text_ascii_bit, ascii)
   print("ascii_text", sizeof(PyASCIIObject));
   print("compact_text", sizeof(PyCompactUnicodeObject));
   OFFSET(bytes_content, PyBytesObject, ob_sval)
+#if PY_VERSION_HEX >= 0x030D0000
+  STATED(runtime_interpreters, runtime_state.interpreters_head)
+  STATED(interpreter_next, interpreter_state.next)
+  STATED(interpreter_threads, interpreter_state.threads_head)
+  STATED(interpreter_gc, interpreter_state.gc)
+  STATED(interpreter_sysdict, interpreter_state.sysdict)
+  STATED(interpreter_builtins, interpreter_state.builtins)
+  STATED(interpreter_modules, interpreter_state.imports_modules)
+  STATED(gc_collecting, gc.collecting)
+  STATED(thread_next, thread_state.next)
+  STATED(thread_native_id, thread_state.native_thread_id)
+  STATED(thread_frame, thread_state.current_frame)
+  STATED(frame_code, interpreter_frame.executable)
+  STATED(frame_instruction, interpreter_frame.instr_ptr)
+  STATED(frame_previous, interpreter_frame.previous)
+  STATED(frame_locals, interpreter_frame.localsplus)
+  STATED(code_localsplusnames, code_object.localsplusnames)
+  STATED(code_filename, code_object.filename)
+  STATED(code_qualname, code_object.qualname)
+  STATED(code_firstlineno, code_object.firstlineno)
+  STATED(code_linetable, code_object.linetable)
+  STATED(code_bytecode, code_object.co_code_adaptive)
+  STATED(tp_name, type_object.tp_name)
+  STATED(tp_flags, type_object.tp_flags)
+  STATED(type_size, type_object.size)
+  STATED(dict_keys, dict_object.ma_keys)
+  STATED(dict_values, dict_object.ma_values)
+  STATED(dict_size, dict_object.size)
+  STATED(var_size, list_object.ob_size)
+  STATED(list_items, list_object.ob_item)
+  STATED(tuple_items, tuple_object.ob_item)
+  STATED(ascii_text, unicode_object.asciiobject_size)
+  STATED(bytes_content, bytes_object.ob_sval)
+#endif
+#if PY_VERSION_HEX >= 0x030E0000
+  STATED(set_table, set_object.table)
+  STATED(set_mask, set_object.mask)
+  STATED(frame_stackpointer, interpreter_frame.stackpointer)
+  STATED(generator_frame, gen_object.gi_iframe)
+  STATED(generator_state, gen_object.gi_frame_state)
+#endif
   return 0;
 }

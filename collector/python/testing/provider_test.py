@@ -441,7 +441,19 @@ class Locals(unittest.TestCase):
             return callee(plain), alias
 
         found = names(caller()[0])
-        self.assertEqual(found, {("callee", "argument", LOCAL), ("caller", "plain", LOCAL), ("caller", "alias", LOCAL)})
+        owners = {("caller", "plain", LOCAL), ("caller", "alias", LOCAL)}
+        # Since 3.14, an argument that the caller keeps in a variable is borrowed from it, and not in the object's count.
+        borrowed = {("callee", "argument", LOCAL)} if sys.version_info < (3, 14) else set()
+        self.assertEqual(found, owners | borrowed)
+
+    def test_an_argument_that_nothing_else_has_is_owned(self):
+        def callee(argument):
+            return visit(argument)[0]
+
+        def caller():
+            return callee(Thing())
+
+        self.assertEqual(names(caller()), {("callee", "argument", LOCAL)})
 
     def test_depth_line_offset_and_thread(self):
         def caller():
@@ -663,7 +675,8 @@ class Bodies(unittest.TestCase):
 
         code = function.__code__
         jump = next(i for i in dis.get_instructions(code) if i.opname == "JUMP_BACKWARD")
-        written = ctypes.cast(id(code) + 200 + jump.offset, ctypes.POINTER(ctypes.c_uint8))
+        bytecode = 200 if sys.version_info < (3, 14) else 208
+        written = ctypes.cast(id(code) + bytecode + jump.offset, ctypes.POINTER(ctypes.c_uint8))
         executors = ctypes.cast(id(code) + 152, ctypes.POINTER(ctypes.c_void_p))
         executor = Executor(opcode=jump.opcode, argument=jump.arg)
         array = Executors(1, 1, ctypes.pointer(executor))

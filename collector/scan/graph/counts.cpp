@@ -42,7 +42,7 @@ std::uint64_t Counts::count_of(const GraphNode& object) const {
     case Kind::kNode:
       return count_of_node(memory_, object.address);
     default:
-      return memory_.word(object.address);
+      return memory_.value<std::uint32_t>(object.address);  // since 3.14, flags follow
   }
 }
 

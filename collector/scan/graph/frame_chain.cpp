@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "collector/scan/objects/python_objects.h"
+
 namespace dcmt::scan {
 namespace {
 
@@ -23,7 +25,7 @@ Chain read_chain(Address thread, Mirror& memory, ProcessTypes& types) {
   for (std::size_t read = 0; frame != 0 && read < kMostFrames; ++read) {
     memory.forget({frame, frame + static_cast<Address>(layout.frame_previous) + sizeof(Address)});
     if (memory.at(frame + layout.frame_previous, sizeof(Address)) == nullptr) return chain;
-    const PythonType* code = types.python_types.type_of(memory, memory.word(frame + layout.frame_code));
+    const PythonType* code = types.python_types.type_of(memory, code_of_frame(memory, layout, frame));
     // Otherwise it is an entry frame of the interpreter.
     if (code != nullptr && code->kind == Kind::kCode) chain.frames.push_back(frame);
     frame = memory.word(frame + layout.frame_previous);

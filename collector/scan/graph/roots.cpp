@@ -56,8 +56,7 @@ class NamedRoots {
     const std::vector<Address> frames = frames_of(thread, memory_, types_);
     for (std::size_t depth = 0; depth < frames.size(); ++depth) {
       const Address outer_first = frames[frames.size() - 1 - depth];
-      add({outer_first, Kind::kFrame, memory_.word(outer_first + layout_.frame_code),
-           text_.frame_function(outer_first)},
+      add({outer_first, Kind::kFrame, code_of_frame(memory_, layout_, outer_first), text_.frame_function(outer_first)},
           static_cast<std::uint8_t>(kOutermostFrame + std::min(depth, kDeepestFrame)));
     }
     const auto id = memory_.word(thread + layout_.thread_native_id);

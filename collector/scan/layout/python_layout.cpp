@@ -21,18 +21,22 @@ struct Field {
 constexpr std::array kFields{DCMT_PYTHON_LAYOUT(DCMT_FIELD)};
 #undef DCMT_FIELD
 
+Error bad_line(std::string_view word) {
+  return Error{ErrorCode::kBadInput, fmt::format("layout of CPython: '{}' is no line \"name value\"", word)};
+}
+
 }  // namespace
 
 Expected<PythonLayout> parse_python_layout(std::string_view text) {
   std::map<std::string_view, std::int64_t> values;
+  std::map<std::string_view, std::int64_t> stated;
   while (!text.empty()) {
     const auto words = next_line_words(text);
     if (words.empty()) continue;
     std::int64_t value = 0;
-    if (words.size() != 2 || !decimal(words[1], value)) {
-      return Error{ErrorCode::kBadInput, fmt::format("layout of CPython: '{}' is no line \"name value\"", words[0])};
-    }
-    values[words[0]] = value;
+    const bool is_stated = words.size() == 3 && words[0] == "stated";
+    if ((words.size() != 2 && !is_stated) || !decimal(words.back(), value)) return bad_line(words[0]);
+    (is_stated ? stated : values)[words[words.size() - 2]] = value;
   }
   PythonLayout layout;
   for (const Field& field : kFields) {
@@ -41,6 +45,8 @@ Expected<PythonLayout> parse_python_layout(std::string_view text) {
       return Error{ErrorCode::kBadInput, fmt::format("layout of CPython: {} is missing", field.name)};
     }
     layout.*field.member = found->second;
+    const auto where = stated.find(field.name);
+    if (where != stated.end()) layout.stated.push_back({field.name, field.member, where->second});
   }
   return layout;
 }

@@ -21,6 +21,10 @@ void FoundReferences::python(Address word, Label label, std::uint64_t index, std
   references_->push_back({word, index, type->kind, label, cost});
 }
 
+void FoundReferences::slot(Address word, Label label, std::uint64_t index, std::uint8_t cost) {
+  if ((word & static_cast<Address>(types_.python.reference_tags)) == 0) python(word, label, index, cost);
+}
+
 void FoundReferences::cpp(Address word, Label label, std::uint64_t index, std::uint8_t cost) {
   if (word == 0) return;
   const CppType* type = types_.cpp_types.type_of(memory_, word);

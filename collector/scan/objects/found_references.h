@@ -24,6 +24,13 @@ class FoundReferences {
     if (word != 0) python(word, Label::kName, types_.names.number(name), cost);
   }
 
+  /// Adds a reference of a frame. Since 3.14, a tag says that the frame only borrows the object, whose count does not
+  /// include it, or that the word is a small int: neither holds anything.
+  void slot(Address word, Label label, std::uint64_t index, std::uint8_t cost = 1);
+  void slot(Address word, const std::string& name, std::uint8_t cost = 1) {
+    slot(word, Label::kName, types_.names.number(name), cost);
+  }
+
   /// Adds a word that should be a tensor, a storage or an autograd node. Adds nothing if it is none of these.
   void cpp(Address word, Label label, std::uint64_t index, std::uint8_t cost = 1);
   void cpp(Address word, const std::string& name, std::uint8_t cost = 1) {

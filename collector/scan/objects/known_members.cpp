@@ -11,7 +11,7 @@ struct Member {
   std::string_view name;
 };
 
-// The offsets are equal in CPython 3.11 to 3.13. tests/snapshot_test.py checks each with a planted holder.
+// The offsets are equal in CPython 3.11 to 3.15. tests/snapshot_test.py checks each with a planted holder.
 constexpr Member kMembers[] = {
     {"property", 16, ".fget"},
     {"property", 24, ".fset"},
@@ -24,7 +24,8 @@ constexpr Member kMembers[] = {
     {"dict_keys", 16, " (dict)"},
     {"dict_values", 16, " (dict)"},
     {"dict_items", 16, " (dict)"},
-    {"_thread._local", 48, " (by thread)"},
+    {"_thread._local", 40, " (by thread)"},  // since 3.14; before, weak references, which are not followed
+    {"_thread._local", 48, " (by thread)"},  // before 3.14
     {"_contextvars.ContextVar", 32, " (value)"},
     {"ContextVar", 32, " (value)"},
     {"numpy.ndarray", 48, ".base"},

@@ -11,16 +11,15 @@ namespace {
 constexpr std::uint32_t kMostLocals = 10000;
 constexpr std::uint64_t kMostSharedKeys = 64;  // CPython shares the keys of at most 30 attributes
 constexpr std::int64_t kMostItems = 4096;
-constexpr Address kDictUsed = 16, kDictHeader = 48;  // in PyDictObject, 3.11 to 3.13
+constexpr Address kDictUsed = 16, kDictHeader = 48;  // in PyDictObject, 3.11 to 3.15
 /// References whose objects are loaded into the processor's cache together.
 constexpr std::size_t kTogether = 64;
 constexpr int kMoreReadings = 2;  // for a dict that has changed
-/// Structures that no header declares; equal in 3.11 to 3.13 (Modules/_collectionsmodule.c, _functoolsmodule.c).
+/// Structures that no header declares; equal in 3.11 to 3.15 (Modules/_collectionsmodule.c, _functoolsmodule.c).
 constexpr Address kDequeBlock = 64, kDequeFirstBlock = 24, kDequeFirstIndex = 40, kDequeItems = 8, kDequeRight = 520;
 constexpr Address kPartialFunction = 16, kPartialArguments = 24, kPartialKeywords = 32, kPartialDict = 40;
 constexpr std::int64_t kLruFirstMember = 56;
 constexpr Address kLruKey = 40, kLruResult = 48;
-constexpr Address kModuleDefinitionSize = 56;  // PyModuleDef.m_size
 constexpr Address kCapsulePointer = 16, kCapsuleName = 24;
 constexpr Address kManagedDict = 24, kManagedValues = 32;  // before the object
 
@@ -39,6 +38,10 @@ constexpr std::uint8_t kThroughGlobals = 9, kThroughAFunction = 5, kThroughAGues
 std::uint32_t small(std::int64_t number) { return static_cast<std::uint32_t>(number); }
 
 }  // namespace
+
+Address code_of_frame(Mirror& memory, const PythonLayout& layout, Address frame) {
+  return layout.without_tag(memory.word(frame + layout.frame_code));
+}
 
 DictKeys read_dict_keys(Mirror& memory, const PythonLayout& layout, Address keys) {
   DictKeys result;
@@ -122,8 +125,7 @@ void PythonObjects::python_object(Address object) {
       return found_.python(memory_.word(object + kLruResult), " (result)");
     case Kind::kGenerator: {
       const auto state = memory_.value<std::int8_t>(object + layout_.generator_state);
-      const int finished = layout_.is_313_or_later() ? 2 : 1;
-      if (state < finished) found_.frame(object + layout_.generator_frame, ".gi_frame");
+      if (state < layout_.generator_finished) found_.frame(object + layout_.generator_frame, ".gi_frame");
       return;
     }
     case Kind::kFrameObject:
@@ -169,21 +171,28 @@ void PythonObjects::python_object(Address object) {
   attributes(object, *type);
 }
 
+std::int64_t PythonObjects::stack_top(Address frame) {
+  if (layout_.frame_stackpointer < 0) return memory_.value<std::int32_t>(frame + layout_.frame_stacktop);
+  // A frame at work has written it down at its latest call of a C function.
+  const Address first = frame + layout_.frame_locals;
+  const Address pointer = memory_.word(frame + layout_.frame_stackpointer);
+  return pointer < first ? 0 : static_cast<std::int64_t>((pointer - first) / 8);
+}
+
 void PythonObjects::frame(Address frame) {
-  const Address code = memory_.word(frame + layout_.frame_code);
+  const Address code = code_of_frame(memory_, layout_, frame);
   const PythonType* type = types_.python_types.type_of(memory_, code);
   const auto count = memory_.value<std::uint32_t>(code + layout_.code_nlocalsplus);
   if (type == nullptr || type->kind != Kind::kCode || count > kMostLocals) return found_.torn();
   for (std::uint32_t i = 0; i < count; ++i) {
-    found_.python(memory_.word(frame + layout_.frame_locals + Address{8} * i), Label::kLocal, i);
+    found_.slot(memory_.word(frame + layout_.frame_locals + Address{8} * i), Label::kLocal, i);
   }
-  const auto top = memory_.value<std::int32_t>(frame + layout_.frame_stacktop);
-  for (std::int32_t i = static_cast<std::int32_t>(count); i < top && i < static_cast<std::int32_t>(kMostLocals); ++i) {
-    found_.python(memory_.word(frame + layout_.frame_locals + Address{8} * static_cast<Address>(i)), Label::kOperand,
-                  static_cast<std::uint32_t>(i) - count, 2);
+  const std::int64_t top = std::min<std::int64_t>(stack_top(frame), kMostLocals);
+  for (std::uint32_t i = count; i < top; ++i) {
+    found_.slot(memory_.word(frame + layout_.frame_locals + Address{8} * i), Label::kOperand, i - count, 2);
   }
   found_.python(memory_.word(frame + layout_.frame_locals_dict), ".f_locals", 2);
-  found_.python(memory_.word(frame + layout_.frame_function), " (function)", kThroughAFunction);
+  found_.slot(memory_.word(frame + layout_.frame_function), " (function)", kThroughAFunction);
 }
 
 void PythonObjects::prefetch(const std::byte* words, std::size_t count, std::size_t stride) {
@@ -328,10 +337,11 @@ void PythonObjects::exception(Address object, const PythonType& type) {
 
 void PythonObjects::module(Address object) {
   found_.python(memory_.word(object + layout_.module_dict), ".__dict__", 0);
-  const Address definition = memory_.word(object + layout_.module_definition);
+  // Since 3.15, a module states the size of its state itself.
+  const Address definition = layout_.module_definition < 0 ? object : memory_.word(object + layout_.module_definition);
   const Address state = memory_.word(object + layout_.module_state);
   if (definition == 0 || state == 0) return;
-  const auto size = memory_.value<std::int64_t>(definition + kModuleDefinitionSize);
+  const auto size = memory_.value<std::int64_t>(definition + layout_.module_state_size);
   for (std::int64_t offset = 0; offset + 8 <= size && size < 65536; offset += 8) {
     found_.python(memory_.word(state + offset), Label::kWord, small(offset), kThroughAGuess);
   }

@@ -19,6 +19,9 @@ struct DictKeys {
   [[nodiscard]] Address key_offset() const { return text_only ? 0 : 8; }
 };
 
+/// The code object of a frame; another object, or none, in a frame of the interpreter itself.
+[[nodiscard]] Address code_of_frame(Mirror& memory, const PythonLayout& layout, Address frame);
+
 /// Reads the keys object at `keys`; not ok if its numbers are invalid, for example because it is changing.
 [[nodiscard]] DictKeys read_dict_keys(Mirror& memory, const PythonLayout& layout, Address keys);
 
@@ -40,6 +43,8 @@ class PythonObjects {
 
  private:
   void python_object(Address object);
+  /// Slots of a frame that are in use, as far as the interpreter has written that down.
+  std::int64_t stack_top(Address frame);
   void frame(Address frame);
   void dict(Address object);
   std::optional<DictKeys> table_of(Address dict);

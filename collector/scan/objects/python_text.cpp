@@ -12,9 +12,7 @@ namespace {
 
 constexpr std::size_t kLongestText = 200;
 constexpr std::int64_t kLongestLineTable = 1 << 20;
-// PyASCIIObject: length, hash, state. The state's bits are equal in 3.11 to 3.13.
-constexpr Address kTextLength = 16, kTextState = 32;
-constexpr unsigned kKindShift = 2, kCompactBit = 5, kAsciiBit = 6;
+constexpr Address kTextLength = 16, kTextState = 32;  // PyASCIIObject: length, hash, state
 
 /// Reads the numbers of a location table (Objects/locations.md of CPython).
 class LineTable {
@@ -53,10 +51,10 @@ std::string PythonText::text(Address object) {
   const PythonType* type = types_.python_types.type_of(memory_, object);
   if (type == nullptr || !type->has_flag(kUnicodeBit)) return {};
   const auto state = memory_.value<std::uint32_t>(object + kTextState);
-  const bool one_byte_a_letter = (state >> kKindShift & 7) == 1;
-  if ((state >> kCompactBit & 1) == 0 || !one_byte_a_letter) return {};
+  const bool one_byte_a_letter = (state >> layout_.text_kind_bit & 7) == 1;
+  if ((state >> layout_.text_compact_bit & 1) == 0 || !one_byte_a_letter) return {};
   const std::size_t length = std::min<std::size_t>(memory_.word(object + kTextLength), kLongestText);
-  const bool ascii = (state >> kAsciiBit & 1) != 0;
+  const bool ascii = (state >> layout_.text_ascii_bit & 1) != 0;
   if (!ascii) return {};
   const std::byte* letters = memory_.at(object + layout_.ascii_text, length);
   return letters == nullptr ? std::string() : std::string(reinterpret_cast<const char*>(letters), length);
@@ -97,11 +95,11 @@ Address PythonText::key_at(Address keys, std::uint64_t index) {
 }
 
 std::string PythonText::frame_function(Address frame) {
-  return text(memory_.word(memory_.word(frame + layout_.frame_code) + layout_.code_qualname));
+  return text(memory_.word(code_of_frame(memory_, layout_, frame) + layout_.code_qualname));
 }
 
 std::string PythonText::frame_line(Address frame) {
-  const Address code = memory_.word(frame + layout_.frame_code);
+  const Address code = code_of_frame(memory_, layout_, frame);
   std::string file = text(memory_.word(code + layout_.code_filename));
   if (const std::size_t slash = file.rfind('/'); slash != std::string::npos) file.erase(0, slash + 1);
   const auto offset =
@@ -114,7 +112,7 @@ std::string PythonText::frame_place(Address frame) {
 }
 
 std::string PythonText::local_name(Address frame, std::uint64_t index) {
-  const Address code = memory_.word(frame + layout_.frame_code);
+  const Address code = code_of_frame(memory_, layout_, frame);
   const Address names = memory_.word(code + layout_.code_localsplusnames);
   return text(memory_.word(names + layout_.tuple_items + Address{8} * index));
 }

@@ -71,9 +71,9 @@ const PythonType* PythonTypes::type_of(Mirror& memory, Address object) {
   if ((object & 7) != 0 || object < kLowestObject) return nullptr;
   const std::byte* head = memory.at(object, 16);
   if (head == nullptr) return nullptr;
-  std::int64_t references = 0;
+  std::uint32_t references = 0;  // since 3.14, flags follow
   Address type = 0;
-  std::memcpy(&references, head, 8);
+  std::memcpy(&references, head, sizeof references);
   std::memcpy(&type, head + 8, 8);
   if (type == 0 || references == 0) return nullptr;
   return type_at(memory, type);

@@ -28,7 +28,7 @@ struct PythonType {
   [[nodiscard]] bool has_flag(unsigned bit) const { return (flags >> bit & 1) != 0; }
 };
 
-// Bits of tp_flags, the same from CPython 3.11 to 3.13 (Include/object.h).
+// Bits of tp_flags, the same from CPython 3.11 to 3.15 (Include/object.h).
 inline constexpr unsigned kHeapTypeBit = 9;
 inline constexpr unsigned kCollectedBit = 14;
 inline constexpr unsigned kLongBit = 24;
