@@ -22,8 +22,10 @@ namespace {
 using spool::AskedReading;
 
 constexpr std::uint64_t kSecond = 1'000'000'000;
-/// A recorder that has not answered within this fraction of the wait is busy or gone.
-constexpr std::uint64_t kPartForAnswer = 8;
+/// At its end a program waits for an answer for this fraction of the wait, or for a second if that is longer and at
+/// most half of the wait: a reading of everything may be under way, and takes most of a second. Then the recorder is
+/// gone.
+constexpr std::uint64_t kPartForAnswer = 8, kLongReading = kSecond;
 
 /// A hold waits this long for an answer, and for the reading, at most. Nanoseconds.
 constexpr std::uint64_t kHoldAnswer = kSecond / 10, kLongestHold = kSecond / 2;
@@ -31,6 +33,9 @@ constexpr std::uint64_t kHoldAnswer = kSecond / 10, kLongestHold = kSecond / 2;
 constexpr std::uint64_t kFreeHolds = kSecond * 6 / 10, kShareOfTime = 500;
 /// Records between two holds: their number so far over the divisor, and no fewer than the least.
 constexpr std::uint64_t kLeastWork = 64, kWorkDivisor = 6;
+/// A hold that has cost more than this part of what is left makes the next one wait for as many records as there were:
+/// a program with large variables would have none left after its first step.
+constexpr std::uint64_t kDearPart = 10;
 
 constinit AddPendingCall g_add_pending_call = nullptr;
 constinit std::atomic<bool> g_holds{false};
@@ -72,18 +77,27 @@ bool ask(std::atomic<std::uint32_t>& word, AskedReading question) noexcept {
   return word.compare_exchange_strong(before, static_cast<std::uint32_t>(question));
 }
 
-/// Ranks wait for each other, so their holds add up.
-bool affords_hold(const spool::Header& header, std::uint64_t now) noexcept {
+/// The time for further holds, in nanoseconds. Ranks wait for each other, so their holds add up.
+std::uint64_t left_for_holds(const spool::Header& header, std::uint64_t now) noexcept {
   const std::uint64_t all = kFreeHolds + (now - g_began_ns) / kShareOfTime;
-  const auto ranks = static_cast<std::uint64_t>(std::max(1, header.world_size));
-  return header.held_ns.load(std::memory_order_relaxed) < all / ranks;
+  const std::uint64_t own = all / static_cast<std::uint64_t>(std::max(1, header.world_size));
+  return own - std::min(own, header.held_ns.load(std::memory_order_relaxed));
+}
+
+void hold_after_as_much_again() noexcept {
+  const std::uint64_t now = g_next_seq->load(std::memory_order_relaxed);
+  const std::uint64_t later = now + (now - g_first_seq);
+  std::uint64_t due = g_hot.next_hold.load(std::memory_order_relaxed);
+  while (due < later && !g_hot.next_hold.compare_exchange_weak(due, later)) {
+  }
 }
 
 /// Call inside the guard.
 void hold_here() noexcept {
   spool::Header& header = *spool_header();
   const std::uint64_t from = nanoseconds(CLOCK_MONOTONIC);
-  if (!affords_hold(header, from) || !ask(header.asked_reading, AskedReading::kHeld)) return;
+  const std::uint64_t left = left_for_holds(header, from);
+  if (left == 0 || !ask(header.asked_reading, AskedReading::kHeld)) return;
   const int error = errno;
   if (!changes(header.asked_reading, AskedReading::kHeld, from + kHoldAnswer) ||
       !changes(header.asked_reading, AskedReading::kUnderWay, from + kLongestHold)) {
@@ -94,6 +108,7 @@ void hold_here() noexcept {
   header.held_ns.fetch_add(held, std::memory_order_relaxed);
   if (held > header.longest_hold_ns.load(std::memory_order_relaxed))
     header.longest_hold_ns.store(held, std::memory_order_relaxed);
+  if (held > left / kDearPart) hold_after_as_much_again();
   errno = error;
 }
 
@@ -150,7 +165,8 @@ void await_last_reading() noexcept {
   if (ask(word, AskedReading::kEnded)) {
     const std::uint64_t now = nanoseconds(CLOCK_MONOTONIC);
     // A recorder that answers later still has to see that the program has ended.
-    if (changes(word, AskedReading::kEnded, now + g_exit_wait / kPartForAnswer) &&
+    const std::uint64_t for_answer = std::max(g_exit_wait / kPartForAnswer, std::min(kLongReading, g_exit_wait / 2));
+    if (changes(word, AskedReading::kEnded, now + for_answer) &&
         !changes(word, AskedReading::kUnderWay, now + g_exit_wait)) {
       stop_waiting(word);
     }
