@@ -10,11 +10,11 @@ import torch
 FOLLOWED = 64 * 1024  # bytes: what is smaller is only summed
 
 
-def setup() -> str | None:
-    """The way to leak; none: the program is healthy."""
+def setup(arguments: list[str] = sys.argv[1:]) -> str | None:  # noqa: B006
+    """The way to leak, if one is given; the program is healthy without."""
     torch.manual_seed(0)
     torch.set_num_threads(1)
-    return sys.argv[1] if len(sys.argv) > 1 else None
+    return arguments[0] if arguments else None
 
 
 def bytes_of(tensors) -> int:
