@@ -119,8 +119,8 @@ def test_every_kind_of_holder_is_named(planted):
     assert len(expected) >= 60
     wrong = {}
     for kind, (data, _, path) in expected.items():
-        holders = [holder["path"] for holder in by_data[data]["holders"] if holder["confirmed"]]
-        if not any(holder.startswith(path) for holder in holders):
+        holders = by_data[data]["holders"]
+        if not any(holder["confirmed"] and holder["path"].startswith(path) for holder in holders):
             wrong[kind] = (path, holders)
     assert wrong == {}
 

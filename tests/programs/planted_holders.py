@@ -10,6 +10,7 @@ have gone then, or nothing where the statement fails.
 
 import collections
 import contextvars
+import ctypes
 import dataclasses
 import functools
 import gc
@@ -399,7 +400,22 @@ for name, make, node, field in (
     NODES[name] = saved_by(name, make, node, field)
 
 
+def use_up_free_memory() -> None:
+    """Uses up malloc's free memory, so that what is allocated next lies where no object was before.
+
+    The unused end of an allocation may still have the address of an object from before, and then the search of C++ memory
+    proves nothing for the object that has this address now.
+    """
+    libc = ctypes.PyDLL(None)
+    libc.malloc.restype = libc.sbrk.restype = ctypes.c_void_p
+    end = libc.sbrk(0)
+    for size in range(4096, 23, -16):
+        while libc.malloc(size) < end:
+            pass
+
+
 # What libraries keep: a weight that autocast has cast, and a bucket of gradients.
+use_up_free_memory()
 CAST = torch.ones(221, 222, requires_grad=True)
 torch.autocast("cpu", torch.bfloat16).__enter__()
 cast = torch.ones(2, 221, requires_grad=True) @ CAST

@@ -30,7 +30,7 @@ Proof::Proof(const std::vector<NativeObject>& objects, References references,
         found.push_back({object, &pointer});
       } else {
         const NativeObject& holder = objects[pointer.holder];
-        if (check_.is_free(holder) || check_.is_spare(holder, pointer.place)) continue;
+        if (check_.is_free(holder) || check_.is_spare(holder, pointer.place, objects)) continue;
         kept_by[pointer.holder].push_back({object, &pointer});
       }
       ++words_[object];

@@ -45,10 +45,11 @@ bool References::is_deque_iterator(Address at) {
          element <= begin + kBlock && memory_.word(memory_.word(at + kBlockPlace)) == begin;
 }
 
-bool References::is_spare(const NativeObject& object, Address place) {
+bool References::is_spare(const NativeObject& object, Address place, std::span<const NativeObject> objects) {
   return std::ranges::any_of(object.pointers, [&](const NativeObject::Pointer& pointer) {
     const Range& range = object.range;
     if (memory_.word(pointer.place) != range.begin) return false;
+    if (!pointer.is_root && is_free(objects[pointer.holder])) return false;
     const Address end = memory_.word(pointer.place + kVectorEnd);
     const Address capacity = memory_.word(pointer.place + kVectorCapacity);
     if (range.begin <= end && end <= capacity && range.begin < capacity && capacity <= range.end && place >= end)

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "collector/scan/native/heap_chunks.h"
@@ -36,8 +37,10 @@ class References {
   [[nodiscard]] bool keeps(const NativeObject& object, const NativeObject::Pointer& pointer);
 
   /// True if the address is in a std::vector's memory after its last element, or in a std::deque's memory outside its
-  /// elements. Words of removed elements stay there.
-  [[nodiscard]] bool is_spare(const NativeObject& object, Address place);
+  /// elements. Words of removed elements stay there. A container that was itself freed says nothing: its memory may
+  /// have another owner by now.
+  /// @param objects  all, in which the holders of pointers are indices
+  [[nodiscard]] bool is_spare(const NativeObject& object, Address place, std::span<const NativeObject> objects);
 
   /// The reference count in the object: a tensor, a storage, or the control block of a std::shared_ptr; nothing for
   /// other objects.

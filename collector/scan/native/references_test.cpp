@@ -4,6 +4,7 @@
 #include <malloc.h>
 #include <unistd.h>
 
+#include <array>
 #include <deque>
 #include <memory>
 #include <vector>
@@ -41,9 +42,25 @@ TEST_F(ReferencesTest, AnElementThatAVectorHasLostIsSpare) {
   std::vector<Held*> vector(4, nullptr);
   vector.pop_back();
   const NativeObject elements = object(vector.data(), {&vector});
-  EXPECT_FALSE(references_.is_spare(elements, address_of(&vector[0])));
-  EXPECT_FALSE(references_.is_spare(elements, address_of(&vector[2])));
-  EXPECT_TRUE(references_.is_spare(elements, address_of(vector.data() + 3)));
+  EXPECT_FALSE(references_.is_spare(elements, address_of(&vector[0]), {}));
+  EXPECT_FALSE(references_.is_spare(elements, address_of(&vector[2]), {}));
+  EXPECT_TRUE(references_.is_spare(elements, address_of(vector.data() + 3), {}));
+}
+
+TEST_F(ReferencesTest, AFreedVectorSaysNothingOfItsMemory) {
+  // A small piece that malloc has in a list begins with the address of the next one, combined with its own. The rest of
+  // it still has what was there: here a vector without elements and with room for four.
+  std::vector<Held*> elements(4, nullptr);
+  const Address begin = address_of(elements.data());
+  std::array<Address, 4> piece{1, begin, begin, begin + elements.size() * sizeof(Address)};
+  const std::vector<NativeObject> objects{{{address_of(piece.data()), address_of(piece.data() + piece.size())}, {}}};
+  NativeObject held = object(elements.data(), {});
+  held.pointers.push_back({address_of(&piece[1]), false, 0});
+  EXPECT_TRUE(references_.is_spare(held, begin + 16, objects));
+
+  piece[0] = objects[0].range.begin >> 12;
+  Mirror later(*source_);
+  EXPECT_FALSE(References(later, types_, heap_).is_spare(held, begin + 16, objects));
 }
 
 TEST_F(ReferencesTest, ElementsThatADequeHasLostAreSpare) {
@@ -55,10 +72,10 @@ TEST_F(ReferencesTest, ElementsThatADequeHasLostAreSpare) {
   const auto* const words = reinterpret_cast<const Address*>(&deque);
   ASSERT_EQ(words[3], address_of(first));
   const NativeObject block = object(first, {words + 3, words + 7});
-  EXPECT_TRUE(references_.is_spare(block, address_of(first + 2)));
-  EXPECT_FALSE(references_.is_spare(block, address_of(first + 3)));
-  EXPECT_FALSE(references_.is_spare(block, address_of(first + 18)));
-  EXPECT_TRUE(references_.is_spare(block, address_of(first + 19)));
+  EXPECT_TRUE(references_.is_spare(block, address_of(first + 2), {}));
+  EXPECT_FALSE(references_.is_spare(block, address_of(first + 3), {}));
+  EXPECT_FALSE(references_.is_spare(block, address_of(first + 18), {}));
+  EXPECT_TRUE(references_.is_spare(block, address_of(first + 19), {}));
 }
 
 TEST_F(ReferencesTest, ASharedPointerKeepsByItsControlBlock) {
