@@ -13,9 +13,9 @@ may be called from any thread.
         dc_memtrace.step()
 
 `record` records a block of this program. `snapshot` and `holders` report who holds its memory now, and `assert_released` is an
-assertion about that. `peak` has figures for a log. `dc_memtrace.pytest_plugin` is for tests (docs/pytest.md). These need the
-program dc-memtrace, installed with this Python or on PATH, and raise MemtraceError where they cannot do what they are asked
-for.
+assertion about that. `peak` has figures for a log, `prometheus` and `opentelemetry` for these.
+`dc_memtrace.pytest_plugin` is for tests (docs/pytest.md). What reads memory or traces needs the program dc-memtrace, installed
+with this Python or on PATH, and raises MemtraceError where it cannot do what it is asked for.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ from types import TracebackType
 from typing import Any
 
 from dc_memtrace._errors import MemtraceError
+from dc_memtrace._metrics import opentelemetry, prometheus
 from dc_memtrace._peak import peak
 from dc_memtrace._record import record
 from dc_memtrace._released import assert_released
@@ -34,8 +35,8 @@ from dc_memtrace._snapshot import HeldStorage, Holder, holders, snapshot
 from dc_memtrace._table import table as _table
 
 __all__ = [
-    "HeldStorage", "Holder", "MemtraceError", "assert_released", "census", "find_holders", "gather", "holders", "mark", "peak",
-    "persist", "phase", "record", "recording", "release", "snapshot", "step", "wait",
+    "HeldStorage", "Holder", "MemtraceError", "assert_released", "census", "find_holders", "gather", "holders", "mark",
+    "opentelemetry", "peak", "persist", "phase", "prometheus", "record", "recording", "release", "snapshot", "step", "wait",
 ]  # fmt: skip
 
 
