@@ -96,9 +96,9 @@ struct RunFacts {
     field("command", &RunFacts::command, "");
     field(
         "exit", &RunFacts::exit,
-        "\"exit N\", \"signal N\"; of a process that another one than `run` started: \"exit unseen\" if it left in "
-        "order, else \"unknown\"; \"exec\" if another program took its place, \"still running\" if the recording ended "
-        "first, \"unseen\" if nothing is known");
+        "\"exit N\", \"signal N\"; where nobody but its parent has the exit code: \"exit unseen\" if it left in order, "
+        "else \"unknown\"; \"exec\" if another program took its place, \"still running\" if the recording ended first, "
+        "\"unseen\" if nothing is known");
     field("torch", &RunFacts::torch, "");
     field("python", &RunFacts::python, "");
     field("detail", &RunFacts::detail, "of `run`; \"snapshot\": the trace was made of a memory snapshot of torch");

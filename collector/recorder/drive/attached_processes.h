@@ -40,9 +40,9 @@ class AttachedProcesses {
  private:
   struct One {
     Attachment attachment;
-    RecordedProcess* recorded = nullptr;    ///< from its begin until its trace is finished
-    std::int64_t steps_before = 0;   ///< steps that were over when the condition was met
-    bool past_was_reported = false;  ///< the process was informed that what it had before was read
+    RecordedProcess* recorded = nullptr;  ///< from its begin until its trace is finished
+    std::int64_t steps_before = 0;        ///< steps that were over when the condition was met
+    bool past_was_reported = false;       ///< the process was informed that what it had before was read
   };
 
   Expected<std::size_t> drain();
