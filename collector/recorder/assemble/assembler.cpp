@@ -1,34 +1,28 @@
 #include "collector/recorder/assemble/assembler.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cstring>
-#include <limits>
-#include <optional>
 #include <string>
 #include <utility>
 
 #include "collector/recorder/assemble/census_book.h"
 #include "collector/recorder/assemble/growth_watch.h"
 #include "collector/recorder/assemble/lifetimes.h"
+#include "collector/recorder/assemble/loss_book.h"
 #include "collector/recorder/assemble/marks.h"
 #include "collector/recorder/assemble/module_book.h"
 #include "collector/recorder/assemble/operators.h"
 #include "collector/recorder/assemble/out_of_memory.h"
 #include "collector/recorder/assemble/owner_book.h"
+#include "collector/recorder/assemble/past_rows.h"
 #include "collector/recorder/assemble/phases.h"
 #include "collector/recorder/assemble/segment_book.h"
 #include "collector/recorder/assemble/step_ends.h"
 #include "collector/recorder/assemble/threads.h"
-#include "collector/recorder/decode/clock_fit.h"
 #include "collector/recorder/decode/dictionary.h"
 #include "collector/recorder/decode/record_view.h"
 #include "collector/recorder/keep/journal.h"
 #include "collector/recorder/keep/private_state.h"
-#include "collector/recorder/keep/saturating_sum.h"
-#include "trace/base/quantities.h"
-#include "trace/sql/limits.h"
 #include "trace/sql/meta_keys.h"
 
 namespace dcmt::recorder {
@@ -40,21 +34,9 @@ constexpr char kBlockInNode[] = "a block's allocation in a node";
 constexpr char kDrained[] = "drained";
 /// A damaged counter must not move the clock too far: no recording is silent for this long.
 constexpr std::int64_t kMaxJumpNs = std::int64_t{30} * 24 * 3600 * 1'000'000'000;
-/// Limit of rows: damaged clock readings must not fill the disk.
-constexpr std::int64_t kMaxClockChanges = 100;
 /// Memory without a holder in any reading that is worth a search: in bytes, and as a share of the allocated bytes.
 constexpr std::int64_t kLeastUnfound = 1 << 20;
 constexpr double kUnfoundShare = 0.05;
-
-std::string_view loss_text(std::uint32_t reason) {
-  switch (static_cast<wire::LossReason>(reason)) {
-    case wire::LossReason::kNoRoom:
-      return "no_room";
-    case wire::LossReason::kInFlight:
-      return "in_flight";
-  }
-  return {};
-}
 
 std::string_view diagnostic_text(std::uint32_t code) {
   switch (static_cast<wire::DiagnosticCode>(code)) {
@@ -74,7 +56,7 @@ class Assembler::Impl {
  public:
   Impl(TraceWriter& writer, PrivateState state, const ClockOrigin& origin, RetentionOptions retention)
       : journal_{writer, std::move(state), RowKeeper(writer, std::move(retention))},
-        clock_(origin.tsc_hz, {origin.tsc, origin.monotonic_ns}),
+        clock_(journal_, origin),
         dictionary_(journal_),
         phases_(journal_),
         operators_(journal_, dictionary_, phases_),
@@ -95,17 +77,17 @@ class Assembler::Impl {
                              "the program was attached to; what it had before is not known: " + std::string(why));
   }
   Status note(std::string_view text) { return journal_.diagnose("note", text); }
-  Status note_gap(std::uint64_t from, std::uint64_t to, bool damaged);
-  Status note_damaged_chunks(std::uint64_t damaged, std::uint64_t all);
-  Status note_lost(std::uint64_t counted);
-  Status add_own_clock(const ClockTriple& own);
+  Status note_gap(std::uint64_t from, std::uint64_t to, bool damaged) { return losses_.gap(from, to, damaged); }
+  Status note_damaged_chunks(std::uint64_t damaged, std::uint64_t all) { return losses_.damaged_chunks(damaged, all); }
+  Status note_lost(std::uint64_t counted) { return losses_.counted(counted); }
+  Status add_own_clock(const ClockTriple& own) { return clock_.read_own(own); }
   Status note_forked_children(std::uint32_t count);
   Status commit(std::string_view drained);
   Status finish();
 
   [[nodiscard]] std::uint64_t last_seq() const { return static_cast<std::uint64_t>(journal_.now.seq); }
   [[nodiscard]] Totals totals() const {
-    return {records_,          lost_,
+    return {records_,          losses_.count(),
             phases_.steps(),   lifetimes_.allocated(),
             lifetimes_.peak(), lifetimes_.reserved_peak(),
             censuses_.count(), out_of_memory_.count()};
@@ -164,19 +146,17 @@ class Assembler::Impl {
     const auto record = view_as<Record>(bytes);
     return record ? handle(*record) : journal_.bad_record(what);
   }
+  /// Passes the record's fixed part to a part of the assembler.
+  template <class Part, class Record>
+  Status pass(Part& part, Status (Part::*handle)(const Record&), std::string_view bytes, const char* what) {
+    return with<Record>(bytes, what, [&](const Record& record) { return (part.*handle)(record); });
+  }
   Status string(std::string_view bytes);
   Status stack(std::string_view bytes);
   Status memory_allocated() { return operators_.running() == 0 ? phases_.memory_allocated() : Status{}; }
-  Status clock(const wire::ClockRecord& record);
-  Status add_clock_reading(const ClockTriple& reading);
-  Status note_clock_change(ClockFit::Outcome outcome);
   /// The bytes of the storage at this address go.
   void bytes_go(std::uint64_t storage);
   Status repoint(const wire::RepointRecord& record);
-  Status lost(const wire::LostRecord& record);
-  /// @param since  ns: when the first of them was lost; nullopt if unknown
-  Status write_loss(std::string_view reason, std::int64_t count, std::optional<std::int64_t> since);
-  Status note_left_out();
   Status diagnostic(const wire::DiagnosticRecord& record);
   Status write_open_rows();
   Status save();
@@ -187,10 +167,8 @@ class Assembler::Impl {
     visit("records", records_);
     visit("past", has_past_);
     visit("records.bad", journal_.bad_records);
-    visit("records.lost", lost_);
+    losses_.visit(visit);
     clock_.visit(visit);
-    visit("clock.real_offset_ns", real_offset_ns_);
-    visit("clock.changes", clock_changes_);
     phases_.visit(visit);
     lifetimes_.visit(visit);
     segments_.visit(visit);
@@ -199,10 +177,8 @@ class Assembler::Impl {
   }
 
   Journal journal_;
-  ClockFit clock_;
-  std::int64_t real_offset_ns_ = 0;  ///< wall clock less monotonic clock, of the latest reading
-  std::int64_t clock_changes_ = 0;
-  std::optional<bool> own_clock_agrees_;
+  ClockBook clock_;
+  LossBook losses_{journal_};
   Dictionary dictionary_;
   Phases phases_;
   Operators operators_;
@@ -222,8 +198,6 @@ class Assembler::Impl {
   Threads threads_{journal_};
   std::int64_t records_ = 0;
   bool has_past_ = false;
-  std::int64_t lost_ = 0;
-  RowId left_out_row_ = 0;  ///< row with the number of omitted lifetimes
   std::string drained_;
 };
 
@@ -287,7 +261,7 @@ Status Assembler::Impl::apply(const wire::RecordHeader& record, std::uint32_t th
 
   // Use a reading first: its own time, and all later times, are on the line through it.
   if (header.type == wire::RecordType::kClock) {
-    DCMT_RETURN_IF_ERROR(with<wire::ClockRecord>(bytes, "a clock reading", [&](const auto& r) { return clock(r); }));
+    DCMT_RETURN_IF_ERROR(pass(clock_, &ClockBook::read, bytes, "a clock reading"));
   }
   const bool is_first = records_ == 0;  // with or without a past, time and steps begin here
   std::int64_t ns = clock_.ns(header.tsc);
@@ -313,50 +287,9 @@ Status Assembler::Impl::apply(const wire::RecordHeader& record, std::uint32_t th
 
 Status Assembler::Impl::begin_past(const std::vector<PastStorage>& past, const std::vector<PastGpuBlock>& gpu_blocks,
                                    std::int64_t smallest, std::int64_t ns, std::int64_t room) {
-  std::int64_t blocks = 0;
-  std::int64_t bytes = 0;
-  std::int64_t left_out = 0;
   journal_.now = {0, ns};
   segments_.began_late(ns);
-  const auto next = [&] {
-    ++journal_.now.seq;
-    if (!std::exchange(has_past_, true)) journal_.rows.start(journal_.now);
-  };
-  std::int64_t bytes_of_gpus = 0;
-  std::int64_t from_history = 0;
-  for (const PastGpuBlock& each : gpu_blocks) {
-    if (journal_.now.seq + 1 >= room) {
-      ++left_out;
-      continue;
-    }
-    next();
-    DCMT_RETURN_IF_ERROR(lifetimes_.past_block(each.device, each.address, each.bytes, each.stack));
-    bytes_of_gpus += static_cast<std::int64_t>(each.bytes);
-    if (each.stack != 0) ++from_history;
-  }
-  for (const PastStorage& each : past) {
-    if (journal_.now.seq + 2 >= room) {
-      ++left_out;
-      continue;
-    }
-    if (each.is_block) {
-      next();
-      DCMT_RETURN_IF_ERROR(lifetimes_.past_block(wire::kCpuDevice, each.data, each.bytes, 0));
-      ++blocks;
-      bytes += static_cast<std::int64_t>(each.bytes);
-    }
-    if (static_cast<std::int64_t>(each.bytes) < smallest) continue;
-    next();
-    DCMT_RETURN_IF_ERROR(lifetimes_.past_storage(each.storage, each.data, each.bytes));
-  }
-  std::string text = fmt::format("the program was attached to: {} in {} blocks", rounded_bytes(bytes), blocks);
-  if (!gpu_blocks.empty()) {
-    text += fmt::format(", and {} in {} blocks of GPUs,", rounded_bytes(bytes_of_gpus), gpu_blocks.size());
-  }
-  text += " were there before, whose origin is not known";
-  if (from_history != 0) text += fmt::format("; only {} of these have a stack, from torch's own history", from_history);
-  if (left_out != 0) text += fmt::format("; {} of them found no room", left_out);
-  return journal_.diagnose("note", text);
+  return write_past(journal_, lifetimes_, past, gpu_blocks, smallest, room, has_past_);
 }
 
 Status Assembler::Impl::block_in_node(std::string_view bytes, std::uint32_t thread) {
@@ -392,21 +325,19 @@ Status Assembler::Impl::dispatch(std::string_view bytes, const wire::RecordHeade
     case RecordType::kStack:
       return stack(bytes);
     case RecordType::kThread:
-      return with<wire::ThreadRecord>(bytes, "a thread", [&](const auto& r) { return threads_.begins(r); });
+      return pass(threads_, &Threads::begins, bytes, "a thread");
     case RecordType::kTensorBirth:
       DCMT_RETURN_IF_ERROR(memory_allocated());
-      return with<wire::TensorRecord>(bytes, "a tensor's birth",
-                                      [&](const auto& r) { return lifetimes_.tensor_birth(r); });
+      return pass(lifetimes_, &Lifetimes::tensor_birth, bytes, "a tensor's birth");
     case RecordType::kTensorRelease:
     case RecordType::kTensorDeath:
-      return with<wire::TensorRecord>(bytes, "a tensor's end", [&](const auto& r) { return lifetimes_.tensor_end(r); });
+      return pass(lifetimes_, &Lifetimes::tensor_end, bytes, "a tensor's end");
     case RecordType::kTensorRepoint:
       return with<wire::RepointRecord>(bytes, "a tensor's change of storage",
                                        [&](const auto& r) { return repoint(r); });
     case RecordType::kStorageBirth:
       DCMT_RETURN_IF_ERROR(memory_allocated());
-      return with<wire::StorageRecord>(bytes, "a storage's birth",
-                                       [&](const auto& r) { return lifetimes_.storage_birth(r); });
+      return pass(lifetimes_, &Lifetimes::storage_birth, bytes, "a storage's birth");
     case RecordType::kStorageRelease:
     case RecordType::kStorageDeath:
       return with<wire::StorageRecord>(bytes, "a storage's end", [&](const auto& r) {
@@ -420,48 +351,44 @@ Status Assembler::Impl::dispatch(std::string_view bytes, const wire::RecordHeade
       });
     case RecordType::kBlockAlloc:
       DCMT_RETURN_IF_ERROR(memory_allocated());
-      return with<wire::BlockRecord>(bytes, "a block's allocation",
-                                     [&](const auto& r) { return lifetimes_.block_alloc(r); });
+      return pass(lifetimes_, &Lifetimes::block_alloc, bytes, "a block's allocation");
     case RecordType::kSmallBlocks:
       return with<wire::SmallBlocksRecord>(bytes, "a sum of small blocks", [&](const auto& r) -> Status {
         DCMT_ASSIGN_OR_RETURN(const bool more, lifetimes_.small_blocks(r));
         return more ? memory_allocated() : Status{};
       });
     case RecordType::kBlockFree:
-      return with<wire::BlockRecord>(bytes, "a block's free", [&](const auto& r) { return lifetimes_.block_free(r); });
+      return pass(lifetimes_, &Lifetimes::block_free, bytes, "a block's free");
     case RecordType::kOpBegin:
-      return with<wire::OpRecord>(bytes, "an operator's begin", [&](const auto& r) { return operators_.begin(r); });
+      return pass(operators_, &Operators::begin, bytes, "an operator's begin");
     case RecordType::kOpEnd:
-      DCMT_RETURN_IF_ERROR(
-          with<wire::OpRecord>(bytes, "an operator's end", [&](const auto& r) { return operators_.end(r); }));
+      DCMT_RETURN_IF_ERROR(pass(operators_, &Operators::end, bytes, "an operator's end"));
       return out_of_memory_.operator_ended();
     case RecordType::kMarkBegin:
-      return with<wire::MarkRecord>(bytes, "a mark's begin", [&](const auto& r) { return marks_.begin(r); });
+      return pass(marks_, &Marks::begin, bytes, "a mark's begin");
     case RecordType::kMarkEnd:
-      return with<wire::MarkRecord>(bytes, "a mark's end", [&](const auto& r) { return marks_.end(r); });
+      return pass(marks_, &Marks::end, bytes, "a mark's end");
     case RecordType::kMarkPoint:
-      return with<wire::MarkRecord>(bytes, "a mark", [&](const auto& r) { return marks_.point(r); });
+      return pass(marks_, &Marks::point, bytes, "a mark");
     case RecordType::kGather:
-      return with<wire::KeyRecord>(bytes, "a gather", [&](const auto& r) { return marks_.gather(r); });
+      return pass(marks_, &Marks::gather, bytes, "a gather");
     case RecordType::kWait:
-      return with<wire::KeyRecord>(bytes, "a wait", [&](const auto& r) { return marks_.wait(r); });
+      return pass(marks_, &Marks::wait, bytes, "a wait");
     case RecordType::kPersist:
-      return with<wire::KeyRecord>(bytes, "a persist", [&](const auto& r) { return marks_.persist(r); });
+      return pass(marks_, &Marks::persist, bytes, "a persist");
     case RecordType::kReleaseBegin:
-      return with<wire::KeyRecord>(bytes, "a release's begin", [&](const auto& r) { return marks_.release_begin(r); });
+      return pass(marks_, &Marks::release_begin, bytes, "a release's begin");
     case RecordType::kRelease:
-      return with<wire::KeyRecord>(bytes, "a release", [&](const auto& r) { return marks_.release(r); });
+      return pass(marks_, &Marks::release, bytes, "a release");
     case RecordType::kReleaseSettled:
-      return with<wire::KeyRecord>(bytes, "a settled release",
-                                   [&](const auto& r) { return marks_.release_settled(r); });
+      return pass(marks_, &Marks::release_settled, bytes, "a settled release");
     case RecordType::kRead:
-      return with<wire::ReadRecord>(bytes, "a read", [&](const auto& r) { return marks_.read(r); });
+      return pass(marks_, &Marks::read, bytes, "a read");
     case RecordType::kLastTouch:
       return with<wire::LastTouchRecord>(bytes, "a last touch",
                                          [&](const auto& r) { return marks_.last_touch(r, clock_.ns(r.tsc)); });
     case RecordType::kLaunches:
-      return with<wire::LaunchesRecord>(bytes, "a count of launches",
-                                        [&](const auto& r) { return marks_.launches(r); });
+      return pass(marks_, &Marks::launches, bytes, "a count of launches");
     case RecordType::kCensusBegin:
       return censuses_.begin(bytes);
     case RecordType::kCensusTensor:
@@ -475,7 +402,8 @@ Status Assembler::Impl::dispatch(std::string_view bytes, const wire::RecordHeade
     case RecordType::kSourceLine:
       return censuses_.source_line(bytes);
     case RecordType::kLost:
-      return with<wire::LostRecord>(bytes, "a loss", [&](const auto& r) { return lost(r); });
+      return with<wire::LostRecord>(bytes, "a loss",
+                                    [&](const auto& r) { return losses_.lost(r, clock_.ns(r.since_tsc)); });
     case RecordType::kDiagnostic:
       return with<wire::DiagnosticRecord>(bytes, "a diagnostic", [&](const auto& r) { return diagnostic(r); });
     case RecordType::kReserved:
@@ -485,30 +413,25 @@ Status Assembler::Impl::dispatch(std::string_view bytes, const wire::RecordHeade
         return segments_.reserved(r);
       });
     case RecordType::kGpu:
-      return with<wire::GpuRecord>(bytes, "a GPU", [&](const auto& r) { return gpus_.gpu(r); });
+      return pass(gpus_, &GpuBook::gpu, bytes, "a GPU");
     case RecordType::kModule:
-      return with<wire::ModuleRecord>(bytes, "a module", [&](const auto& r) { return modules_.module(r); });
+      return pass(modules_, &ModuleBook::module, bytes, "a module");
     case RecordType::kSegment:
-      return with<wire::SegmentRecord>(bytes, "a segment", [&](const auto& r) { return segments_.segment(r); });
+      return pass(segments_, &SegmentBook::segment, bytes, "a segment");
     case RecordType::kBlockStream:
-      return with<wire::BlockStreamRecord>(bytes, "a block's stream",
-                                           [&](const auto& r) { return lifetimes_.block_stream(r); });
+      return pass(lifetimes_, &Lifetimes::block_stream, bytes, "a block's stream");
     case RecordType::kBlockOwner:
-      return with<wire::BlockOwnerRecord>(bytes, "a block's owner",
-                                          [&](const auto& r) { return lifetimes_.block_owner(r); });
+      return pass(lifetimes_, &Lifetimes::block_owner, bytes, "a block's owner");
     case RecordType::kParameter:
-      return with<wire::ParameterRecord>(bytes, "a parameter", [&](const auto& r) { return marks_.parameter(r); });
+      return pass(marks_, &Marks::parameter, bytes, "a parameter");
     case RecordType::kOperatorAlias:
-      return with<wire::OperatorAliasRecord>(bytes, "an operator's aliases",
-                                             [&](const auto& r) { return marks_.operator_alias(r); });
+      return pass(marks_, &Marks::operator_alias, bytes, "an operator's aliases");
     case RecordType::kBlockFreeDone:
-      return with<wire::BlockFreeDoneRecord>(bytes, "the end of a block's use",
-                                             [&](const auto& r) { return lifetimes_.block_free_done(r); });
+      return pass(lifetimes_, &Lifetimes::block_free_done, bytes, "the end of a block's use");
     case RecordType::kBlockFound:
       return {};  // PastBook has it
     case RecordType::kOutOfMemory:
-      return with<wire::OutOfMemoryRecord>(bytes, "an out-of-memory error",
-                                           [&](const auto& r) { return out_of_memory_.apply(r); });
+      return pass(out_of_memory_, &OutOfMemory::apply, bytes, "an out-of-memory error");
   }
   return journal_.bad_record("a record of unknown type");
 }
@@ -528,34 +451,6 @@ Status Assembler::Impl::stack(std::string_view bytes) {
   return dictionary_.define_stack(record->id, *frames);
 }
 
-Status Assembler::Impl::clock(const wire::ClockRecord& record) {
-  return add_clock_reading({record.header.tsc, record.monotonic_ns, record.real_ns});
-}
-
-Status Assembler::Impl::add_own_clock(const ClockTriple& own) {
-  // In another time namespace, the recorder's monotonic clock differs from the job's.
-  if (!own_clock_agrees_) own_clock_agrees_ = clock_.agrees({own.tsc, own.monotonic_ns});
-  return *own_clock_agrees_ ? add_clock_reading(own) : Status{};
-}
-
-Status Assembler::Impl::add_clock_reading(const ClockTriple& reading) {
-  if (reading.real_ns > static_cast<std::uint64_t>(kLargest)) return journal_.bad_record("a clock reading");
-  const ClockFit::Outcome outcome = clock_.add({reading.tsc, reading.monotonic_ns});
-  if (outcome == ClockFit::Outcome::kNonsense) return journal_.bad_record("a clock reading that runs backwards");
-  real_offset_ns_ = static_cast<std::int64_t>(reading.real_ns - reading.monotonic_ns);
-  return note_clock_change(outcome);
-}
-
-Status Assembler::Impl::note_clock_change(ClockFit::Outcome outcome) {
-  const bool jumped = outcome == ClockFit::Outcome::kJumped;
-  if ((!jumped && outcome != ClockFit::Outcome::kNewRate) || ++clock_changes_ > kMaxClockChanges) return {};
-  if (clock_changes_ == kMaxClockChanges) return journal_.diagnose("clock", "more changes of the clock; not listed");
-  return journal_.diagnose("clock", jumped ? "the cycle counter jumped by " + std::to_string(clock_.jump_ns()) +
-                                                 " ns against the clock: times just before this are less sure"
-                                           : "the cycle counter's rate changed by " +
-                                                 std::to_string(clock_.rate_change_ppm()) + " millionths");
-}
-
 void Assembler::Impl::bytes_go(std::uint64_t storage) {
   if (marks_.has_left_bytes()) marks_.bytes_go(lifetimes_.storage(storage));
 }
@@ -564,39 +459,6 @@ Status Assembler::Impl::repoint(const wire::RepointRecord& record) {
   DCMT_ASSIGN_OR_RETURN(RowId old_storage, lifetimes_.repoint(record));
   marks_.repointed(old_storage);
   return {};
-}
-
-Status Assembler::Impl::lost(const wire::LostRecord& record) {
-  const std::string_view reason = loss_text(record.header.aux);
-  if (reason.empty() || record.count > static_cast<std::uint64_t>(std::numeric_limits<std::int32_t>::max())) {
-    return journal_.bad_record("a loss");
-  }
-  const std::int64_t since = std::clamp<std::int64_t>(clock_.ns(record.since_tsc), 0, journal_.now.ns);
-  return write_loss(reason, static_cast<std::int64_t>(record.count), since);
-}
-
-Status Assembler::Impl::write_loss(std::string_view reason, std::int64_t count, std::optional<std::int64_t> since) {
-  lost_ = saturating_sum(lost_, count);
-  LossRow row;
-  row.id = journal_.ids.loss++;
-  row.reason = reason;
-  row.count = count;
-  row.from_seq = row.to_seq = journal_.now.seq;
-  row.ns = journal_.now.ns;
-  row.from_ns = since;
-  return journal_.writer.write(row);
-}
-
-Status Assembler::Impl::note_left_out() {
-  LossRow row;
-  row.count = journal_.rows.left_out();
-  if (row.count == 0) return {};
-  if (left_out_row_ == 0) left_out_row_ = journal_.ids.loss++;
-  row.id = left_out_row_;
-  row.reason = "over --max-disk";
-  row.from_seq = row.to_seq = journal_.now.seq;
-  row.ns = journal_.now.ns;
-  return journal_.writer.write(row);
 }
 
 Status Assembler::Impl::diagnostic(const wire::DiagnosticRecord& record) {
@@ -609,42 +471,6 @@ Status Assembler::Impl::diagnostic(const wire::DiagnosticRecord& record) {
   row.code = code;
   row.text = text != 0 ? text : dictionary_.unknown();
   return journal_.writer.write(row);
-}
-
-Status Assembler::Impl::note_gap(std::uint64_t from, std::uint64_t to, bool damaged) {
-  if (from == 0 || to < from || to > wire::kMaxSequence) return {};
-  LossRow row;
-  row.id = journal_.ids.loss++;
-  row.reason = damaged ? "damaged" : "in_flight";
-  row.count = static_cast<std::int64_t>(to - from + 1);
-  row.from_seq = static_cast<std::int64_t>(from);
-  row.to_seq = static_cast<std::int64_t>(to);
-  row.ns = journal_.now.ns;
-  lost_ = saturating_sum(lost_, row.count);
-  journal_.now.seq = std::max(journal_.now.seq, row.to_seq);
-  return journal_.writer.write(row);
-}
-
-Status Assembler::Impl::note_damaged_chunks(std::uint64_t damaged, std::uint64_t all) {
-  return journal_.diagnose("spool_damaged", std::to_string(damaged) + " of the " + std::to_string(all) +
-                                                " chunks of the spool could not be read to their end: what they had "
-                                                "is missing here");
-}
-
-Status Assembler::Impl::note_lost(std::uint64_t counted) {
-  // The counter is in shared memory that the job can write to.
-  if (counted > static_cast<std::uint64_t>(std::numeric_limits<std::int32_t>::max())) {
-    return journal_.bad_record("the count of losses");
-  }
-  // Read it from the rows, which exist after any resume.
-  std::int64_t declared = 0;
-  DCMT_RETURN_IF_ERROR(each_row(journal_.writer.database(),
-                                "SELECT coalesce(sum(count), 0) FROM loss WHERE reason = 'no_room'",
-                                [&](const Statement& row) { declared = row.integer(0); }));
-  const std::int64_t missing = static_cast<std::int64_t>(counted) - declared;
-  return missing > 0
-             ? write_loss(loss_text(static_cast<std::uint32_t>(wire::LossReason::kNoRoom)), missing, std::nullopt)
-             : Status{};
 }
 
 Status Assembler::Impl::note_forked_children(std::uint32_t count) {
@@ -663,9 +489,7 @@ Status Assembler::Impl::write_open_rows() {
   DCMT_RETURN_IF_ERROR(dictionary_.commit());
   DCMT_RETURN_IF_ERROR(journal_.writer.set_meta(meta::kLastSeq, journal_.now.seq));
   DCMT_RETURN_IF_ERROR(journal_.writer.set_meta(meta::kEndNs, journal_.now.ns));
-  DCMT_RETURN_IF_ERROR(journal_.writer.set_meta(meta::kClockErrorNs, clock_.error_ns()));
-  DCMT_RETURN_IF_ERROR(journal_.writer.set_meta(meta::kClockReadings, clock_.readings()));
-  DCMT_RETURN_IF_ERROR(journal_.writer.set_meta(meta::kRealOffsetNs, real_offset_ns_));
+  DCMT_RETURN_IF_ERROR(clock_.commit());
   DCMT_RETURN_IF_ERROR(journal_.writer.set_meta(meta::kUnseenBirths, lifetimes_.unseen_births()));
   DCMT_RETURN_IF_ERROR(journal_.writer.set_meta(meta::kUnseenChanges, lifetimes_.unseen_changes()));
   DCMT_RETURN_IF_ERROR(journal_.writer.set_meta(meta::kLostDeaths, lifetimes_.lost_deaths()));
@@ -683,7 +507,7 @@ Status Assembler::Impl::save() {
 Status Assembler::Impl::commit(std::string_view drained) {
   DCMT_RETURN_IF_ERROR(write_open_rows());
   if (records_ != 0 || has_past_) DCMT_RETURN_IF_ERROR(journal_.rows.commit(journal_.now));
-  DCMT_RETURN_IF_ERROR(note_left_out());
+  DCMT_RETURN_IF_ERROR(losses_.commit());
   DCMT_RETURN_IF_ERROR(save());
   drained_ = drained;
   DCMT_RETURN_IF_ERROR(journal_.writer.set_meta(kDrained, drained));
@@ -699,7 +523,7 @@ Status Assembler::Impl::finish() {
   DCMT_RETURN_IF_ERROR(segments_.finish());
   if (records_ != 0 || has_past_) DCMT_RETURN_IF_ERROR(journal_.rows.finish(journal_.now));
   DCMT_RETURN_IF_ERROR(censuses_.see_sources_of_held());
-  DCMT_RETURN_IF_ERROR(note_left_out());
+  DCMT_RETURN_IF_ERROR(losses_.commit());
   DCMT_RETURN_IF_ERROR(journal_.state.drop());
   DCMT_RETURN_IF_ERROR(journal_.writer.database().execute("DELETE FROM meta WHERE key = 'drained'"));
   return journal_.writer.commit();

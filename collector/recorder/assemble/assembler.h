@@ -13,6 +13,7 @@
 #include <string_view>
 #include <vector>
 
+#include "collector/recorder/assemble/clock_book.h"
 #include "collector/recorder/assemble/cpu_bytes.h"
 #include "collector/recorder/assemble/gpu_book.h"
 #include "collector/recorder/assemble/growth_watch.h"
@@ -27,20 +28,6 @@
 #include "trace/wire/records.h"
 
 namespace dcmt::recorder {
-
-/// Start values of the clocks from the spool header, for the time before the first ClockRecords. 0: unknown.
-struct ClockOrigin {
-  std::uint64_t tsc_hz = 0;
-  std::uint64_t tsc = 0;
-  std::uint64_t monotonic_ns = 0;
-};
-
-/// The clocks at one time.
-struct ClockTriple {
-  std::uint64_t tsc = 0;
-  std::uint64_t monotonic_ns = 0;
-  std::uint64_t real_ns = 0;
-};
 
 /// Running figures, for a status line.
 struct Totals {

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <string>
-#include <tuple>
 #include <utility>
 
 #include "collector/recorder/decode/record_view.h"
@@ -15,8 +14,6 @@ namespace {
 // Limits against a damaged spool; real censuses stay far below.
 constexpr std::size_t kMaxPendingCensuses = 256;
 constexpr std::size_t kMaxPieces = 65536;
-constexpr std::uint32_t kMaxBodyPartBytes = 8u << 20;
-constexpr std::size_t kMaxBodyBytes = 128u << 20;
 /// Limit of the user's source files that made storages in containers.
 constexpr std::size_t kMostSources = 32;
 
@@ -62,39 +59,6 @@ std::optional<std::int64_t> positive(std::int64_t value) { return value > 0 ? st
 
 }  // namespace
 
-const CensusBook::Body::Part& CensusBook::Body::part(wire::CodeBodyPart which) const {
-  return parts[static_cast<std::size_t>(which) - 1];
-}
-
-bool CensusBook::Body::complete() const {
-  for (const Part& part : parts) {
-    if (!part.seen || part.bytes.size() != part.total) return false;
-  }
-  return true;
-}
-
-CodeBody CensusBook::Body::code(int first_line) const {
-  // An incomplete part cannot be used.
-  const auto whole = [this](wire::CodeBodyPart which) {
-    const Part& piece = part(which);
-    return piece.seen && piece.bytes.size() == piece.total ? piece.bytes : std::string();
-  };
-  CodeBody code;
-  code.python = python;
-  code.first_line = first_line;
-  code.instructions = whole(wire::CodeBodyPart::kInstructions);
-  code.line_table = whole(wire::CodeBodyPart::kLineTable);
-  code.exception_table = whole(wire::CodeBodyPart::kExceptionTable);
-  const std::string names = whole(wire::CodeBodyPart::kLocalNames);
-  for (std::size_t at = 0; at < names.size();) {
-    const std::size_t end = names.find('\0', at);
-    code.local_names.push_back(names.substr(at, end == std::string::npos ? end : end - at));
-    if (end == std::string::npos) break;
-    at = end + 1;
-  }
-  return code;
-}
-
 Status CensusBook::add_piece(std::uint64_t census, std::string_view bytes, RowId resolved) {
   const auto pending = pending_.find(census);
   if (pending == pending_.end()) return {};  // its begin was lost, which is recorded; or its storage is unknown
@@ -110,7 +74,7 @@ Status CensusBook::begin(std::string_view bytes) {
   // Another thread ended it just before, or its first record was lost: a census does not make a storage.
   if (storage == 0) return {};
   while (pending_.size() >= kMaxPendingCensuses) {
-    for (const Piece& piece : pending_.begin()->second) {
+    for (const CensusPiece& piece : pending_.begin()->second) {
       if (piece.kept) DCMT_RETURN_IF_ERROR(journal_.state.drop_record(piece.at.seq));
     }
     pending_.erase(pending_.begin());
@@ -140,47 +104,18 @@ Status CensusBook::end(std::string_view bytes) {
   const Pending pieces = std::move(pending->second);
   pending_.erase(pending);
   // Before the edges are made: a local that waits for its code is stored under the same sequence.
-  for (const Piece& piece : pieces) {
+  for (const CensusPiece& piece : pieces) {
     if (piece.kept) DCMT_RETURN_IF_ERROR(journal_.state.drop_record(piece.at.seq));
   }
   return assemble(pieces, *record);
 }
 
 Status CensusBook::assemble(const Pending& pending, const wire::CensusRecord& end) {
-  const Piece& first = pending.front();
+  const CensusPiece& first = pending.front();
   const auto begin = view_as<wire::CensusRecord>(first.bytes);
   const RowId storage = first.resolved;
 
-  struct SeenTensor {
-    wire::CensusTensorRecord record;
-    RowId row = 0;
-    std::uint64_t names = 0;
-    std::uint64_t views = 0;  ///< tensors of the set that are views of it and keep it
-  };
-  std::vector<SeenTensor> tensors;
-  std::vector<std::pair<wire::CensusLocalRecord, const Piece*>> locals;
-  std::set<std::tuple<std::uint64_t, std::uint32_t, std::uint32_t, std::int32_t, std::uint64_t>> slots;
-  std::set<std::uint64_t> addresses;
-  for (const Piece& piece : pending) {
-    const auto header = view_as<wire::RecordHeader>(piece.bytes);
-    if (header->type == wire::RecordType::kCensusTensor) {
-      const auto record = view_as<wire::CensusTensorRecord>(piece.bytes);
-      if (addresses.insert(record->tensor).second) tensors.push_back({*record, piece.resolved});
-    } else if (header->type == wire::RecordType::kCensusLocal) {
-      const auto record = view_as<wire::CensusLocalRecord>(piece.bytes);
-      const std::tuple slot(record->tid, record->depth, record->header.aux, record->index, record->object);
-      if (slots.insert(slot).second) locals.emplace_back(*record, &piece);
-    }
-  }
-  for (const SeenTensor& view : tensors) {
-    for (SeenTensor& tensor : tensors) tensor.views += view.record.base == tensor.record.tensor ? 1 : 0;
-  }
-  for (const auto& [local, piece] : locals) {
-    for (SeenTensor& tensor : tensors) {
-      if (tensor.record.python_object == local.object) ++tensor.names;
-    }
-  }
-
+  const CensusFacts facts = facts_of(pending);
   MarkRow mark;
   mark.id = journal_.ids.mark++;
   mark.kind = "census";
@@ -200,26 +135,19 @@ Status CensusBook::assemble(const Pending& pending, const wire::CensusRecord& en
   mark.span = {first.at, journal_.now};
 
   bool too_many = false;
-  const auto equation = [&](std::string_view subject, RowId tensor, std::uint64_t count,
-                            std::uint64_t explained) -> Status {
+  for (const CensusEquation& equation : equations_of(*begin, facts)) {
     // More holders than references: something changed during the census.
-    too_many = too_many || explained > count;
+    too_many = too_many || equation.explained > equation.count;
     SampleRow row;
+    row.id = journal_.ids.sample++;
     row.census = mark.id;
-    row.subject = subject;
+    row.subject = equation.subject;
     row.storage = storage;
-    row.tensor = tensor;
-    return sample(row, count, explained);
-  };
-  const bool has_object = begin->python_object != 0;
-  DCMT_RETURN_IF_ERROR(equation("storage", 0, begin->count, tensors.size() + (has_object ? 1 : 0)));
-  for (const SeenTensor& tensor : tensors) {
-    DCMT_RETURN_IF_ERROR(
-        equation("tensor", tensor.row, tensor.record.count, tensor.views + (tensor.record.python_object != 0 ? 1 : 0)));
-    if (tensor.record.python_object != 0 && tensor.record.python_count != 0) {
-      DCMT_RETURN_IF_ERROR(
-          equation("object", tensor.row, tensor.record.python_count, tensor.names + (tensor.record.count > 1 ? 1 : 0)));
-    }
+    row.tensor = equation.tensor;
+    row.count = static_cast<std::int64_t>(equation.count);
+    row.explained = static_cast<std::int64_t>(std::min(equation.explained, equation.count));
+    row.unexplained = row.count - row.explained;
+    DCMT_RETURN_IF_ERROR(journal_.rows.write(row));
   }
   if (std::string flags = census_flags(end.header.aux, too_many); !flags.empty()) mark.flags = std::move(flags);
   DCMT_RETURN_IF_ERROR(journal_.rows.write(mark));
@@ -240,7 +168,7 @@ Status CensusBook::assemble(const Pending& pending, const wire::CensusRecord& en
     if (gone) result.row.span.to = journal_.now;
     return result;
   };
-  for (const SeenTensor& tensor : tensors) {
+  for (const CensusTensor& tensor : facts.tensors) {
     OpenEdge held = edge("storage", "tensor", tensor.row, 0);
     const Point birth = context_.tensor_birth(tensor.record.tensor);
     // The alias has its reference since its birth; in `lifetimes` the birth of a view is recorded from the gather on.
@@ -249,18 +177,15 @@ Status CensusBook::assemble(const Pending& pending, const wire::CensusRecord& en
     if (tensor.record.python_object != 0) {
       DCMT_RETURN_IF_ERROR(add_edge(edge("tensor", "python_object", tensor.row, tensor.record.python_object)));
     }
-    for (const SeenTensor& view : tensors) {
+    for (const CensusTensor& view : facts.tensors) {
       if (view.record.base != tensor.record.tensor) continue;
       DCMT_RETURN_IF_ERROR(add_edge(edge("tensor", "view", tensor.row, view.record.tensor)));
     }
   }
-  if (has_object) DCMT_RETURN_IF_ERROR(add_edge(edge("storage", "python_object", 0, begin->python_object)));
-  for (const auto& [local, piece] : locals) {
-    RowId tensor = 0;
-    for (const SeenTensor& seen : tensors) {
-      if (seen.record.python_object == local.object) tensor = seen.row;
-    }
-    OpenEdge named = edge("object", holder_text(local.header.aux), tensor, local.object);
+  if (begin->python_object != 0)
+    DCMT_RETURN_IF_ERROR(add_edge(edge("storage", "python_object", 0, begin->python_object)));
+  for (const auto& [local, piece] : facts.locals) {
+    OpenEdge named = edge("object", holder_text(local.header.aux), facts.tensor_of(local.object), local.object);
     named.row.thread = context_.thread(local.tid);
     named.row.current_line = positive(local.line);
     DCMT_ASSIGN_OR_RETURN(RowId name, dictionary_.string(local.name));
@@ -271,14 +196,6 @@ Status CensusBook::assemble(const Pending& pending, const wire::CensusRecord& en
     DCMT_RETURN_IF_ERROR(add_edge(std::move(named)));
   }
   return {};
-}
-
-Status CensusBook::sample(SampleRow row, std::uint64_t count, std::uint64_t explained) {
-  row.id = journal_.ids.sample++;
-  row.count = static_cast<std::int64_t>(count);
-  row.explained = static_cast<std::int64_t>(std::min(explained, count));
-  row.unexplained = row.count - row.explained;
-  return journal_.rows.write(row);
 }
 
 void CensusBook::link(const OpenEdge& edge) {
@@ -313,11 +230,9 @@ Status CensusBook::resolve(OpenEdge& edge) {
 }
 
 Status CensusBook::resolve_flow(OpenEdge& edge, const wire::CensusLocalRecord& local, const Code& code) {
-  const auto known = bodies_.find(local.code);
-  if (known == bodies_.end()) return {};
-  const CodeBody body = known->second.code(code.first_line);
+  const auto [body, is_complete] = bodies_.find(local.code, code.first_line);
   if (!body.complete()) return {};
-  edge.resolved = known->second.complete();
+  edge.resolved = is_complete;
   const Expected<VariableFlow> flow = variable_flow(body, local.index, local.offset);
   if (!flow.ok()) {
     if (!edge.resolved) return {};
@@ -348,36 +263,9 @@ Status CensusBook::resolve_flow(OpenEdge& edge, const wire::CensusLocalRecord& l
 }
 
 Status CensusBook::code_body(std::string_view bytes) {
-  const auto record = view_as<wire::CodeBodyRecord>(bytes);
-  const auto data = record ? tail_of<wire::CodeBodyRecord>(bytes, record->bytes) : std::nullopt;
-  const std::uint32_t part = record ? record->header.aux : 0;
-  if (!data || part < 1 || part > 4 || record->total > kMaxBodyPartBytes || record->offset > record->total ||
-      data->size() > record->total - record->offset) {
-    return journal_.bad_record("a piece of a code object");
-  }
-  const auto known = bodies_.find(record->code);
-  // The agent may publish a code object again if its table of published ids is full.
-  if (known != bodies_.end() && known->second.parts[part - 1].seen &&
-      record->offset < known->second.parts[part - 1].bytes.size() + (record->bytes == 0 ? 1 : 0)) {
-    return {};
-  }
-  if (body_bytes_ + data->size() > kMaxBodyBytes) return journal_.bad_record("more code than there is room for");
-  if (record->offset != (known == bodies_.end() ? 0 : known->second.parts[part - 1].bytes.size())) {
-    return journal_.bad_record("a piece of a code object out of order");
-  }
-  learn_body(*record, *data);
-  return journal_.state.keep_record(journal_.now, journal_.thread, 0, bytes);
-}
-
-void CensusBook::learn_body(const wire::CodeBodyRecord& record, std::string_view data) {
-  Body& body = bodies_[record.code];
-  body.python = static_cast<int>(record.python & 0xffff);
-  Body::Part& part = body.parts[record.header.aux - 1];
-  part.seen = true;
-  part.total = record.total;
-  part.bytes += data;
-  body_bytes_ += data.size();
-  new_codes_.insert(record.code);
+  DCMT_ASSIGN_OR_RETURN(const bool is_new, bodies_.add(bytes));
+  if (is_new) new_codes_.insert(view_as<wire::CodeBodyRecord>(bytes)->code);
+  return {};
 }
 
 Status CensusBook::source_line(std::string_view bytes) {
@@ -455,7 +343,7 @@ Status CensusBook::commit() {
   }
   new_edges_.clear();
   for (auto& [census, pieces] : pending_) {
-    for (Piece& piece : pieces) {
+    for (CensusPiece& piece : pieces) {
       if (piece.kept) continue;
       piece.kept = true;
       DCMT_RETURN_IF_ERROR(journal_.state.keep_record(piece.at, piece.thread, piece.resolved, piece.bytes));
@@ -491,17 +379,14 @@ Status CensusBook::finish() {
   return commit();
 }
 
-Status CensusBook::replay(Piece piece) {
+Status CensusBook::replay(CensusPiece piece) {
   const auto header = view_as<wire::RecordHeader>(piece.bytes);
   if (!header) return {};
   piece.kept = true;
   switch (header->type) {
-    case wire::RecordType::kCodeBody: {
-      const auto record = view_as<wire::CodeBodyRecord>(piece.bytes);
-      const auto data = tail_of<wire::CodeBodyRecord>(piece.bytes, record ? record->bytes : 0);
-      if (record && data) learn_body(*record, *data);
+    case wire::RecordType::kCodeBody:
+      bodies_.add_again(piece.bytes);
       return {};
-    }
     case wire::RecordType::kCensusBegin: {
       const auto record = view_as<wire::CensusRecord>(piece.bytes);
       if (record) pending_[record->census].push_back(std::move(piece));

@@ -17,7 +17,8 @@
 #include <unordered_map>
 #include <vector>
 
-#include "collector/recorder/decode/bytecode.h"
+#include "collector/recorder/assemble/census_facts.h"
+#include "collector/recorder/assemble/code_bodies.h"
 #include "collector/recorder/decode/dictionary.h"
 #include "collector/recorder/decode/sources.h"
 #include "collector/recorder/keep/journal.h"
@@ -75,43 +76,19 @@ class CensusBook {
   }
 
  private:
-  /// A record of an unfinished census, with the row that its address had at that time.
-  struct Piece {
-    Point at;
-    std::uint32_t thread = 0;
-    RowId resolved = 0;
-    std::string bytes;
-    bool kept = false;  ///< stored in the private state
-  };
-  using Pending = std::vector<Piece>;
-
-  /// The bytes of a code object that have arrived so far.
-  struct Body {
-    struct Part {
-      bool seen = false;
-      std::uint32_t total = 0;
-      std::string bytes;
-    };
-    int python = 0;
-    Part parts[4];
-    [[nodiscard]] const Part& part(wire::CodeBodyPart which) const;
-    [[nodiscard]] bool complete() const;
-    [[nodiscard]] CodeBody code(int first_line) const;
-  };
+  using Pending = std::vector<CensusPiece>;
 
   struct OpenEdge {
     EdgeRow row;
-    Piece local;  ///< for a local's edge: the record, to analyse its code again
+    CensusPiece local;  ///< for a local's edge: the record, to analyse its code again
     bool resolved = true;
     bool stored = false;
     [[nodiscard]] bool ended() const { return row.span.to.set(); }
   };
 
   Status add_piece(std::uint64_t census, std::string_view bytes, RowId resolved);
-  Status replay(Piece piece);
-  void learn_body(const wire::CodeBodyRecord& record, std::string_view data);
+  Status replay(CensusPiece piece);
   Status assemble(const Pending& pending, const wire::CensusRecord& end);
-  Status sample(SampleRow row, std::uint64_t count, std::uint64_t explained);
   Status add_edge(OpenEdge edge);
   Status resolve(OpenEdge& edge);
   Status resolve_flow(OpenEdge& edge, const wire::CensusLocalRecord& local, const Code& code);
@@ -126,8 +103,7 @@ class CensusBook {
   CensusContext context_;
   Sources sources_;
   std::map<std::uint64_t, Pending> pending_;  ///< by census id
-  std::unordered_map<std::uint64_t, Body> bodies_;
-  std::size_t body_bytes_ = 0;
+  CodeBodies bodies_{journal_};
   std::map<RowId, OpenEdge> edges_;  ///< edges that are open, or that wait for their code
   std::vector<RowId> new_edges_;
   std::unordered_map<RowId, std::vector<RowId>> edges_of_tensor_;
