@@ -83,6 +83,10 @@ class Chain {
 
 }  // namespace
 
+bool HeapChunks::is_heap(const Region& region, std::span<const std::byte> bytes) {
+  return Chain(bytes.data(), bytes.size(), region.begin).first().has_value();
+}
+
 void HeapChunks::begin(const Region& region, Address at, std::span<const std::byte> bytes) {
   end_chain(region.begin);
   region_ = &region;

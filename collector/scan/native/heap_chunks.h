@@ -12,6 +12,9 @@ namespace dcmt::scan {
 /// The heaps of a process, as its malloc has divided them. A process with another malloc has none. Not thread-safe.
 class HeapChunks {
  public:
+  /// True if a mapping whose first bytes are these is a heap.
+  [[nodiscard]] static bool is_heap(const Region& region, std::span<const std::byte> bytes);
+
   /// Adds the chunks of a mapping, from blocks sorted by address; the first block must be the begin of the mapping.
   /// Memory between two blocks may be omitted only inside a chunk.
   void add_block(const Region& region, Address at, std::span<const std::byte> bytes);

@@ -58,14 +58,22 @@ std::size_t MemoryWords::read_block(Address at, std::span<std::byte> bytes) {
   return bytes.size();
 }
 
-void MemoryWords::each_block(const std::function<void(const Region&, Address, std::span<const std::byte>)>& block) {
-  std::vector<std::byte> bytes(kBlock);
+void MemoryWords::visit(const Region& region, Range block, const Visit& visitor) {
+  bytes_.resize(kBlock);
+  const std::span<std::byte> wanted = std::span(bytes_).first(std::min<std::size_t>(kBlock, block.end - block.begin));
+  const std::size_t got = read_block(block.begin, wanted) & ~std::size_t{7};
+  if (got != 0) visitor(region, block.begin, wanted.first(got));
+}
+
+void MemoryWords::each_block(const Visit& block) {
   for (const auto& [region, stretch] : stretches_) {
-    for (Address at = stretch.begin; at < stretch.end; at += kBlock) {
-      const std::span<std::byte> wanted = std::span(bytes).first(std::min<std::size_t>(kBlock, stretch.end - at));
-      const std::size_t got = read_block(at, wanted) & ~std::size_t{7};
-      if (got != 0) block(*region, at, wanted.first(got));
-    }
+    for (Address at = stretch.begin; at < stretch.end; at += kBlock) visit(*region, {at, stretch.end}, block);
+  }
+}
+
+void MemoryWords::each_first_block(const Visit& block) {
+  for (const auto& [region, stretch] : stretches_) {
+    if (stretch.begin == region->begin) visit(*region, stretch, block);
   }
 }
 

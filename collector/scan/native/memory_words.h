@@ -23,13 +23,18 @@ class MemoryWords {
   /// Calls `block(region, address, bytes)` for each readable block with at least one page that the process has written
   /// to. A block is inside one region. Its other pages are zero here: they contain no address of an object, and reading
   /// them would make pages of files resident in the process.
-  void each_block(const std::function<void(const Region&, Address, std::span<const std::byte>)>& block);
+  using Visit = std::function<void(const Region&, Address, std::span<const std::byte>)>;
+  void each_block(const Visit& block);
+  /// Calls it only for blocks with which a region begins.
+  void each_first_block(const Visit& block);
 
  private:
   std::size_t read_block(Address at, std::span<std::byte> bytes);
+  void visit(const Region& region, Range block, const Visit& visitor);
 
   MemorySource& source_;
   std::vector<std::pair<const Region*, Range>> stretches_;
+  std::vector<std::byte> bytes_;  ///< of one block
 };
 
 }  // namespace dcmt::scan

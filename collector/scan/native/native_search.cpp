@@ -9,7 +9,7 @@ namespace {
 
 /// Limit of searched memory: more would take seconds.
 constexpr std::uint64_t kMostMemory = std::uint64_t{8} << 30;
-/// Limit of objects between a storage and its holder. Each costs one more reading.
+/// Limit of objects between a storage and its holder.
 constexpr int kDeepest = 16;
 constexpr std::size_t kMostObjects = 20'000;
 /// Limit for one object: most pointers are stale, in freed memory.
@@ -19,8 +19,6 @@ constexpr Address kLargestObject = Address{64} << 20;
 constexpr Address kVirtualTable = 16;  // distance from a virtual table's symbol to the address in objects
 constexpr Address kReferenceCount = 8;
 constexpr std::uint32_t kMostReferences = 1'000'000;
-constexpr Address kPage = 12;  // bits
-constexpr std::size_t kPages = std::size_t{1} << 20;
 
 /// "Session", also for an object that std::make_shared has allocated.
 std::string class_of(const CppType& type) {
@@ -77,8 +75,12 @@ std::vector<Address> NativeSearch::unseen_storages(std::uint64_t smallest) {
   if (!storage_table || !tensor_table || words_.bytes() > kMostMemory) return {};
   std::vector<Address> storages;
   std::vector<Address> tensors;
+  words_.each_first_block([&](const Region& region, Address, std::span<const std::byte> bytes) {
+    if (HeapChunks::is_heap(region, bytes)) pointers_.add_heap({region.begin, region.end});
+  });
   words_.each_block([&](const Region& region, Address at, std::span<const std::byte> bytes) {
     heap_.add_block(region, at, bytes);
+    pointers_.add_block(at, bytes);
     for (std::size_t offset = 0; offset < bytes.size(); offset += 8) {
       Address word = 0;
       std::memcpy(&word, bytes.data() + offset, 8);
@@ -145,25 +147,14 @@ void NativeSearch::add_pointer(ObjectIndex object, Address place) {
   objects_[object].pointers.push_back({place, false, holder});
 }
 
-/// Reads the memory once and finds the words with addresses of the objects from index `first` on.
+/// Finds the words with addresses of the objects from index `first` on.
 void NativeSearch::find_pointers(std::size_t first) {
   std::vector<std::pair<Address, ObjectIndex>> targets;
-  std::vector<bool> pages(kPages);
   for (std::size_t i = first; i < objects_.size(); ++i) {
-    const Address begin = objects_[i].range.begin;
-    targets.emplace_back(begin, static_cast<ObjectIndex>(i));
-    pages[(begin >> kPage) % kPages] = true;
+    targets.emplace_back(objects_[i].range.begin, static_cast<ObjectIndex>(i));
   }
   std::ranges::sort(targets);
-  words_.each_block([&](const Region&, Address at, std::span<const std::byte> bytes) {
-    for (std::size_t offset = 0; offset < bytes.size(); offset += 8) {
-      Address word = 0;
-      std::memcpy(&word, bytes.data() + offset, 8);
-      if (!pages[(word >> kPage) % kPages]) continue;
-      const auto target = std::ranges::lower_bound(targets, word, {}, &std::pair<Address, ObjectIndex>::first);
-      if (target != targets.end() && target->first == word) add_pointer(target->second, at + offset);
-    }
-  });
+  pointers_.each_to<ObjectIndex>(targets, [&](Address place, ObjectIndex object) { add_pointer(object, place); });
 }
 
 void NativeSearch::search(const std::vector<Address>& storages) {

@@ -10,6 +10,7 @@
 #include "collector/scan/graph/graph.h"
 #include "collector/scan/graph/paths.h"
 #include "collector/scan/native/heap_chunks.h"
+#include "collector/scan/native/heap_pointers.h"
 #include "collector/scan/native/library_data.h"
 #include "collector/scan/native/memory_words.h"
 #include "collector/scan/native/proof.h"
@@ -34,8 +35,7 @@ class NativeSearch {
   /// memory than a reading may cost, or no torch library.
   [[nodiscard]] std::vector<Address> unseen_storages(std::uint64_t smallest);
 
-  /// Searches for the holders of storages; call it after unseen_storages(). Reads the memory once more for each object
-  /// between a storage and its holder.
+  /// Searches for the holders of storages; call it after unseen_storages().
   void search(const std::vector<Address>& storages);
   /// The proof by the objects that were found. `fresh` must not have been used before the search was over.
   [[nodiscard]] Proof proof_by(Mirror& fresh);
@@ -66,6 +66,7 @@ class NativeSearch {
   LibraryData libraries_;
   MemoryWords words_;
   HeapChunks heap_;
+  HeapPointers pointers_;
   std::vector<std::pair<Address, NodeIndex>> python_objects_;  ///< objects that a root leads to, by address
   std::unordered_map<Address, std::vector<Address>> tensors_;  ///< tensors of a storage
   std::vector<NativeObject> objects_;
