@@ -23,18 +23,9 @@ Proof::Proof(const std::vector<NativeObject>& objects, References references,
   std::vector<std::vector<Step>> kept_by(objects.size());
   std::vector<Step> found;
   for (Object object = 0; object < objects.size(); ++object) {
-    for (const Pointer& pointer : objects[object].pointers) {
-      if (!check_.keeps(objects[object], pointer)) continue;
-      if (pointer.is_root) {
-        if (root_of_(pointer.place).empty()) continue;
-        found.push_back({object, &pointer});
-      } else {
-        const NativeObject& holder = objects[pointer.holder];
-        if (check_.is_free(holder) || check_.is_spare(holder, pointer.place, objects)) continue;
-        kept_by[pointer.holder].push_back({object, &pointer});
-      }
-      ++words_[object];
-    }
+    const std::vector<const Pointer*> words = words_that_keep(object);
+    words_[object] = words.size();
+    for (const Pointer* each : words) (each->is_root ? found : kept_by[each->holder]).push_back({object, each});
   }
   for (std::size_t i = 0; i < found.size(); ++i) {
     const Step step = found[i];
@@ -43,6 +34,25 @@ Proof::Proof(const std::vector<NativeObject>& objects, References references,
     if (!is_first) continue;
     found.insert(found.end(), kept_by[step.object].begin(), kept_by[step.object].end());
   }
+}
+
+std::vector<const Pointer*> Proof::words_that_keep(Object object) {
+  const NativeObject& kept = objects_[object];
+  std::vector<const Pointer*> words;
+  std::vector<const Pointer*> of_tensors;
+  for (const Pointer& pointer : kept.pointers) {
+    if (!check_.keeps(kept, pointer)) continue;
+    if (pointer.is_root) {
+      if (root_of_(pointer.place).empty()) continue;
+    } else {
+      const NativeObject& holder = objects_[pointer.holder];
+      if (check_.is_free(holder) || check_.is_spare(holder, pointer.place, objects_)) continue;
+      if (check_.is_storage_of_tensor(kept, holder.range.begin, pointer.place)) of_tensors.push_back(&pointer);
+    }
+    words.push_back(&pointer);
+  }
+  // References of tensors are certain. If the storage counts no others, the remaining words are stale.
+  return of_tensors.size() == check_.count_of(kept) ? of_tensors : words;
 }
 
 /// Adds the sources of references to an object without a count, also through others without one.

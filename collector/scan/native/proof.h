@@ -13,8 +13,8 @@
 namespace dcmt::scan {
 
 /// A word keeps an object if it is in a variable, or in an object that is not free and is not spare memory of a
-/// container (References). It is a reference if such words lead to it from a variable. The objects must not change
-/// meanwhile. Not thread-safe.
+/// container (References). If tensors have as many references to a storage as it counts, no other word keeps it. A word
+/// is a reference if such words lead to it from a variable. The objects must not change meanwhile. Not thread-safe.
 class Proof {
  public:
   using Object = std::uint32_t;  ///< index
@@ -35,6 +35,7 @@ class Proof {
  private:
   enum class State : std::uint8_t { kUnknown, kUnderWay, kProved, kNot };
 
+  [[nodiscard]] std::vector<const NativeObject::Pointer*> words_that_keep(Object object);
   void add_sources(Object object, std::set<Object>& passed, std::set<Object>& counted, std::set<std::string>& roots);
 
   const std::vector<NativeObject>& objects_;

@@ -10,6 +10,19 @@
 
 #include "collector/scan/memory/process_memory.h"
 
+// Classes with the names and the counts of torch's.
+namespace c10 {
+struct StorageImpl {
+  virtual ~StorageImpl() = default;
+  std::uint64_t count = 1;
+};
+struct TensorImpl {
+  virtual ~TensorImpl() = default;
+  std::uint64_t count = 1;
+  StorageImpl* storage = nullptr;
+};
+}  // namespace c10
+
 namespace dcmt::scan {
 namespace {
 
@@ -101,6 +114,24 @@ TEST_F(ProofTest, OneWordMoreThanIsCountedProvesNothingUnlessItIsOfAFreePiece) {
   EXPECT_FALSE(proves());
   left->at(0) = address_of(left.get()) >> 12;  // as malloc's lists of free chunks end
   EXPECT_TRUE(proves());
+}
+
+TEST_F(ProofTest, AStorageThatCountsOnlyItsTensorsHasNoOtherReference) {
+  layout_.tensor_storage = 16;
+  const auto storage = std::make_unique<c10::StorageImpl>();
+  const auto tensor = std::make_unique<c10::TensorImpl>();
+  tensor->storage = storage.get();
+  const auto left =
+      std::make_unique<std::array<Address, 4>>(std::array<Address, 4>{1, 0, 0, address_of(storage.get())});
+  const Object held = add(storage.get());
+  const Object holder = add(tensor.get());
+  keep_by(holder, held, &tensor->storage);
+  keep_by_root(holder, &tensor, "tensor");
+  EXPECT_TRUE(proves());
+  keep_by(add(left.get()), held, &left->at(3));
+  EXPECT_TRUE(proves()) << "the word is stale";
+  storage->count = 2;
+  EXPECT_FALSE(proves()) << "the word may be a reference; no variable leads to it";
 }
 
 TEST_F(ProofTest, WhatHasNoCountNeedsOneVariable) {

@@ -32,6 +32,13 @@ std::optional<std::uint32_t> References::count_of(const NativeObject& object) {
   return memory_.value<std::uint32_t>(object.range.begin + kCount);
 }
 
+bool References::is_storage_of_tensor(const NativeObject& object, Address holder, Address place) {
+  if (place - holder != static_cast<Address>(types_.layout().tensor_storage)) return false;
+  const CppType* storage = types_.type_of(memory_, object.range.begin);
+  const CppType* tensor = types_.type_of(memory_, holder);
+  return storage != nullptr && storage->kind == Kind::kStorage && tensor != nullptr && tensor->kind == Kind::kTensor;
+}
+
 bool References::keeps(const NativeObject& object, const NativeObject::Pointer& pointer) {
   if (memory_.word(pointer.place) != object.range.begin) return false;
   const Address next = memory_.word(pointer.place + sizeof(Address));

@@ -42,6 +42,9 @@ class References {
   /// @param objects  all, in which the holders of pointers are indices
   [[nodiscard]] bool is_spare(const NativeObject& object, Address place, std::span<const NativeObject> objects);
 
+  /// True if the object at `holder` is a tensor, and `place` is its member that keeps its storage, `object`.
+  [[nodiscard]] bool is_storage_of_tensor(const NativeObject& object, Address holder, Address place);
+
   /// The reference count in the object: a tensor, a storage, or the control block of a std::shared_ptr; nothing for
   /// other objects.
   [[nodiscard]] std::optional<std::uint32_t> count_of(const NativeObject& object);

@@ -27,6 +27,8 @@ class CppTypes {
   /// The class of the object at `object`; nullptr if no object with a virtual table can be there.
   const CppType* type_of(Mirror& memory, Address object);
 
+  [[nodiscard]] const TorchLayout& layout() const { return layout_; }
+
   /// Forgets addresses without a virtual table: a library may have been loaded there since.
   void forget_misses();
 
