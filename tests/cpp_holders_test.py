@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+import pytest
 import recorded
 
 LIBRARY = recorded.BUILD / "lib" / "tests" / "libdcmt_native_holders.so"
@@ -11,9 +12,9 @@ NAMES = ["g_tensor", "g_vector", "g_map[abi:cxx11]", "g_session", "g_list", "g_s
 BUCKETS = 50_009 * 4  # and one of 50,010 that only a running function has
 
 
-def test_static_variables_of_a_library_are_the_holders(tmp_path):
-    program = (recorded.PROGRAMS / "cpp_buckets.py", LIBRARY)
-    recorded.record(tmp_path / "out", *program, flags=("--exit-wait", 60))
+@pytest.mark.parametrize("step", [0, 3])
+def test_static_variables_of_a_library_are_the_holders(step, tmp_path):
+    recorded.record(tmp_path / "out", recorded.PROGRAMS / "cpp_buckets.py", LIBRARY, step)
     (trace,) = recorded.traces(tmp_path / "out")
     (live,) = json.loads(recorded.tool("show", "live", "--json", "--at", "peak", trace).stdout)["traces"]
     held = {group["name"]: group["bytes"] for group in live["by_holder"]}

@@ -143,6 +143,24 @@ using OpenSource = std::function<Expected<std::unique_ptr<MemorySource>>()>;
 /// For one storage: limit of the paths from which its holders are named.
 constexpr std::size_t kMostWays = 16;
 
+bool is_unnamed(const HeldStorage& held) { return held.holders.empty() && held.role == Role::kNone; }
+
+/// True if nothing leads to so many bytes of the storages in question that a search is worth its cost.
+bool is_worth_search(const InQuestion& in_question, const Census& census, Mirror& memory, const TorchLayout& torch) {
+  std::vector<Address> named;
+  for (const HeldStorage& held : census.storages) {
+    if (!is_unnamed(held)) named.push_back(held.storage);
+  }
+  std::ranges::sort(named);
+  std::uint64_t bytes = 0;
+  for (const Address storage : in_question.storages) {
+    if (std::ranges::binary_search(named, storage)) continue;
+    const StorageFields fields = storage_fields(storage, memory, torch);
+    if (is_plausible(fields, memory)) bytes += fields.bytes;
+  }
+  return bytes > 0 && bytes >= in_question.least;
+}
+
 /// Adds storages that no Python object leads to, with their holders in C++.
 Status add_native_holders(const CensusOptions& options, Naming& naming, Mirror& memory, const OpenSource& open,
                           ProcessTypes& types, Address runtime, Census& census) {
@@ -150,7 +168,7 @@ Status add_native_holders(const CensusOptions& options, Naming& naming, Mirror& 
   std::vector<Address> unnamed;
   for (const HeldStorage& held : census.storages) {
     data.push_back({held.data, held.data + held.bytes});
-    if (held.holders.empty() && held.role == Role::kNone) unnamed.push_back(held.storage);
+    if (is_unnamed(held)) unnamed.push_back(held.storage);
   }
   NativeSearch search(memory, types, naming.graph, naming.paths, runtime, std::move(data));
   const auto seen = std::ssize(census.storages);
@@ -159,6 +177,10 @@ Status add_native_holders(const CensusOptions& options, Naming& naming, Mirror& 
     if (!is_plausible(fields, memory)) continue;
     census.storages.push_back(held_storage(fields));
     unnamed.push_back(storage);
+  }
+  if (options.native == Native::kProved) {
+    std::erase_if(unnamed,
+                  [&](Address storage) { return !std::ranges::binary_search(options.in_question.storages, storage); });
   }
   search.search(unnamed);
   // The second reading of Python's objects was made before the search, so it is older than the memory that the search
@@ -349,7 +371,8 @@ Expected<Census> Censuses::take(const CensusOptions& options) {
     for (std::size_t i = 0; i < nodes.size(); ++i) all.push_back({nodes[i], census.storages[i].bytes});
     census.retained = name_retained(all, options, naming, memory, text);
   }
-  if (options.native != Native::kNo) {
+  if (options.native == Native::kAll ||
+      (options.native == Native::kProved && is_worth_search(options.in_question, census, memory, types.torch))) {
     DCMT_RETURN_IF_ERROR(
         add_native_holders(options, naming, memory, state_->source, types, state_->versions.runtime, census));
   }

@@ -1,6 +1,6 @@
-"""A backward of the fourth step leaves tensors with C++ objects alone, as a library's static buckets; the training goes on.
+"""A backward leaves tensors with C++ objects alone, as a library's static buckets; the training goes on.
 
-Usage: cpp_buckets.py LIBRARY
+Usage: cpp_buckets.py LIBRARY STEP
 """
 
 import ctypes
@@ -9,7 +9,7 @@ import sys
 import torch
 
 KINDS = 10  # of native_holders.cpp
-STEPS, PLANTED = 40, 3
+STEPS, PLANTED = 40, int(sys.argv[2])
 library = ctypes.CDLL(sys.argv[1])
 model = torch.nn.Linear(64, 64)
 optimizer = torch.optim.SGD(model.parameters(), lr=0.1)

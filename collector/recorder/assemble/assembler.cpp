@@ -115,11 +115,21 @@ class Assembler::Impl {
     return growth_.growing().signs > 0 ||
            (latest != 0 && (lifetimes_.lives_since(from, to) || lifetimes_.lives_since(latest, journal_.now.seq)));
   }
-  [[nodiscard]] bool wants_cpp_holders(bool has_ended) const {
-    const std::int64_t bytes = lifetimes_.bytes_where(
-        [&](RowId storage) { return has_ended ? owners_.is_unfound(storage) : owners_.was_missed(storage); });
-    return bytes >= kLeastUnfound &&
-           static_cast<double>(bytes) >= kUnfoundShare * static_cast<double>(lifetimes_.allocated());
+  [[nodiscard]] scan::InQuestion without_holder(bool has_ended) const {
+    const std::int64_t until = has_ended ? journal_.now.seq : settled_until();
+    scan::InQuestion in_question;
+    for (const auto& [address, storage] : lifetimes_.living_storages()) {
+      if (storage <= until && !owners_.has_holder(storage)) in_question.storages.push_back(address);
+    }
+    std::ranges::sort(in_question.storages);
+    in_question.least = worth_search();
+    return in_question;
+  }
+  [[nodiscard]] bool lacks_holders() const {
+    const std::int64_t until = settled_until();
+    const std::int64_t bytes =
+        lifetimes_.bytes_where([&](RowId storage) { return storage <= until && !owners_.has_holder(storage); });
+    return static_cast<std::uint64_t>(bytes) >= worth_search();
   }
   [[nodiscard]] bool wants_reading() const {
     const auto [from, to] = step_ends_.outlived();
@@ -137,6 +147,13 @@ class Assembler::Impl {
   std::vector<OomFacts> drain_out_of_memory() { return out_of_memory_.drain(); }
 
  private:
+  /// What began by this record and is alive has outlived its step, or the latest reading of everything missed it. A
+  /// storage's id is the number of the record with which it began.
+  [[nodiscard]] std::int64_t settled_until() const { return std::max(owners_.read_until(), step_ends_.outlived().to); }
+  [[nodiscard]] std::uint64_t worth_search() const {
+    const auto share = static_cast<std::int64_t>(kUnfoundShare * static_cast<double>(lifetimes_.allocated()));
+    return static_cast<std::uint64_t>(std::max(kLeastUnfound, share));
+  }
   CensusContext census_context();
   Status block_in_node(std::string_view bytes, std::uint32_t thread);
   Status dispatch(std::string_view bytes, const wire::RecordHeader& header);
@@ -577,7 +594,8 @@ SmallBlocksThen Assembler::small_blocks() const { return impl_->small_blocks(); 
 void Assembler::size_is_followed(std::size_t size_class) { impl_->size_is_followed(size_class); }
 std::int64_t Assembler::smallest_followed() const { return impl_->smallest_followed(); }
 bool Assembler::keeps_anything() const { return impl_->keeps_anything(); }
-bool Assembler::wants_cpp_holders(bool has_ended) const { return impl_->wants_cpp_holders(has_ended); }
+scan::InQuestion Assembler::without_holder(bool has_ended) const { return impl_->without_holder(has_ended); }
+bool Assembler::lacks_holders() const { return impl_->lacks_holders(); }
 bool Assembler::wants_reading() const { return impl_->wants_reading(); }
 std::vector<std::uint64_t> Assembler::modules() const { return impl_->modules(); }
 void Assembler::reading_begins(scan::Scope scope) { impl_->reading_begins(scope); }

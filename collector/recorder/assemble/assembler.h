@@ -99,10 +99,11 @@ class Assembler {
   [[nodiscard]] std::int64_t smallest_followed() const;
   /// True if something is alive that was made after the first step and before the latest one.
   [[nodiscard]] bool keeps_anything() const;
-  /// True if so much memory has no holder in any reading that a search of C++ memory, which takes a second, is worth
-  /// its cost.
-  /// @param has_ended  the program has ended; otherwise a reading of everything must have missed the memory
-  [[nodiscard]] bool wants_cpp_holders(bool has_ended) const;
+  /// The storages of which no reading has a holder, and how many bytes of them are worth a search of C++ memory.
+  /// @param has_ended  the program has ended; otherwise those that its latest step may still use are left out
+  [[nodiscard]] scan::InQuestion without_holder(bool has_ended) const;
+  /// True if so many bytes of them have outlived their step that the ended program is worth a reading.
+  [[nodiscard]] bool lacks_holders() const;
   /// True if something outlived its step and no reading has found it, or one found it without a holder.
   [[nodiscard]] bool wants_reading() const;
   /// The addresses of the modules whose names a reading should find.

@@ -260,6 +260,36 @@ TEST_F(AssemblerTest, AReadingIsWantedOfWhatIsLargeAndHasOutlivedItsStep) {
   EXPECT_FALSE(wanted(4, kLarge, false)) << "it may still be in use";
 }
 
+TEST_F(AssemblerTest, WhatHasOutlivedItsStepWithoutAHolderIsSearchedForInCpp) {
+  constexpr std::uint64_t kLarge = 1 << 20;
+  TestStream s;
+  s.birth(0xA0, 0xB0, 0, kLarge);
+  s.mark(RecordType::kMarkPoint, MarkKind::kStep, "step", 0, 1);
+  s.mark(RecordType::kMarkPoint, MarkKind::kStep, "step", 0, 2);
+  s.birth(0xA1, 0xB1, 0, 2 * kLarge);
+  Recording recording = start();
+  recording.apply(s);
+  const Assembler& assembler = *recording.assembler;
+  EXPECT_EQ(assembler.without_holder(false).storages, (std::vector<std::uint64_t>{0xB0}));
+  EXPECT_EQ(assembler.without_holder(true).storages, (std::vector<std::uint64_t>{0xB0, 0xB1}));
+  EXPECT_EQ(assembler.without_holder(true).least, kLarge) << "more than a twentieth of what is allocated";
+  EXPECT_TRUE(assembler.lacks_holders());
+  recording.assembler->reading_begins(scan::Scope::kAll);
+  MemoryReading reading;
+  reading.from_ns = 100;
+  reading.to_ns = 200;
+  for (const std::uint64_t address : {0xB0, 0xB1}) {
+    scan::HeldStorage held;
+    held.storage = address;
+    held.bytes = kLarge;
+    held.holders.push_back({"main: kept", "train.py:1", true, true});
+    reading.found.storages.push_back(held);
+  }
+  check(recording.assembler->reading_ended(reading));
+  EXPECT_EQ(assembler.without_holder(true).storages, (std::vector<std::uint64_t>{}));
+  EXPECT_FALSE(assembler.lacks_holders());
+}
+
 TEST_F(AssemblerTest, WhatWasReadIsNotWantedAgain) {
   TestStream s;
   const auto steps = [&](int from, int to) {

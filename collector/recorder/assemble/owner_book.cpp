@@ -23,7 +23,7 @@ void OwnerBook::storage_ended(RowId storage) {
   }
 }
 
-bool OwnerBook::has_current(RowId storage) const {
+bool OwnerBook::has_holder(RowId storage) const {
   const auto first = current_.lower_bound({storage, 0});
   return first != current_.end() && first->first.first == storage;
 }
@@ -170,7 +170,7 @@ Status OwnerBook::end(const MemoryReading& reading) {
   for (const auto& [row, held] : known) {
     // A process that ends or writes while it is read: the reading proves nothing about what an earlier one has proved.
     const auto is_unproved = [](const scan::Holder& holder) { return holder.rooted && !holder.confirmed; };
-    if (std::ranges::all_of(held->holders, is_unproved) && has_current(row)) {
+    if (std::ranges::all_of(held->holders, is_unproved) && has_holder(row)) {
       unproved.insert(row);
       continue;
     }

@@ -45,11 +45,8 @@ class OwnerBook {
   /// True if the latest reading of everything found, for the first time, no holder for a storage that began after the
   /// record `from`, and not after `to`.
   [[nodiscard]] bool is_unsure_of(std::int64_t from, std::int64_t to) const;
-  /// True if no reading has found this live storage so far.
-  [[nodiscard]] bool is_unfound(RowId storage) const { return !said_.contains(storage); }
-  /// True if, in addition, it was alive during the whole latest reading of everything. A storage's id is the number of
-  /// the record with which it began.
-  [[nodiscard]] bool was_missed(RowId storage) const { return is_unfound(storage) && storage <= read_until_; }
+  /// True if the latest readings have proved a holder of this live storage.
+  [[nodiscard]] bool has_holder(RowId storage) const;
   /// The reading failed.
   void cancel(scan::Scope scope) { under_way(scope) = {}; }
 
@@ -70,8 +67,6 @@ class OwnerBook {
     bool is_unexplained = false;
   };
   [[nodiscard]] UnderWay& under_way(scan::Scope scope) { return under_way_[static_cast<std::size_t>(scope)]; }
-  /// True if the latest readings have proved a holder of the storage.
-  [[nodiscard]] bool has_current(RowId storage) const;
   Status write_owner(RowId storage, std::int64_t position, const scan::Holder& holder, bool waited);
   /// Returns the row of each container of a reading.
   Expected<std::vector<RowId>> write_containers(const MemoryReading& reading);

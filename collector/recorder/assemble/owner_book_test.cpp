@@ -73,16 +73,16 @@ class OwnerBookTest : public testing::TraceFixture {
   std::unique_ptr<OwnerBook> owners_;
 };
 
-TEST_F(OwnerBookTest, WhatWasThereAllThroughAReadingAndWasNotFoundWasMissed) {
+TEST_F(OwnerBookTest, AStorageHasAHolderIfAReadingProvedOne) {
   now(10, 100);
-  EXPECT_FALSE(owners_->was_missed(2)) << "nothing was read";
   owners_->begin(scan::Scope::kAll, {{0xA0, 1}, {0xB0, 2}});
   now(12, 200);
-  end(100, 200, {held(0xA0, "main: a")});
-  EXPECT_FALSE(owners_->was_missed(1));
-  EXPECT_TRUE(owners_->was_missed(2));
-  EXPECT_FALSE(owners_->was_missed(11)) << "it began during the reading";
-  EXPECT_TRUE(owners_->is_unfound(11));
+  scan::HeldStorage without = held(0xB0, "");
+  without.holders.clear();
+  end(100, 200, {held(0xA0, "main: a"), without});
+  EXPECT_TRUE(owners_->has_holder(1));
+  EXPECT_FALSE(owners_->has_holder(2)) << "found, but nothing leads to it";
+  EXPECT_FALSE(owners_->has_holder(11));
 }
 
 TEST_F(OwnerBookTest, WhatLivedFromBeforeTheReadingUntilAfterItHasTheOwner) {

@@ -48,7 +48,7 @@ bool MemoryReader::may_start() const {
   return !is_reading() && (scope_ == scan::Scope::kVariables || (!reading && fits()));
 }
 
-Expected<MemoryReading> MemoryReader::read(std::int64_t smallest, Also also, std::vector<std::uint64_t> modules) {
+Expected<MemoryReading> MemoryReader::read(const scan::CensusOptions& options) {
   const double before = cpu_seconds();
   if (censuses_ == nullptr) {
     DCMT_ASSIGN_OR_RETURN(scan::Censuses censuses, scan::Censuses::open(pid_, layouts_));
@@ -57,23 +57,17 @@ Expected<MemoryReading> MemoryReader::read(std::int64_t smallest, Also also, std
   MemoryReading reading;
   reading.scope = scope_;
   reading.from_ns = now_ns();
-  DCMT_ASSIGN_OR_RETURN(reading.found,
-                        censuses_->take({.scope = scope_,
-                                         .smallest = static_cast<std::uint64_t>(smallest),
-                                         .native = also == Also::kCpp ? scan::Native::kProved : scan::Native::kNo,
-                                         .living = also == Also::kLiving,
-                                         .modules = std::move(modules)}));
+  DCMT_ASSIGN_OR_RETURN(reading.found, censuses_->take(options));
   reading.to_ns = now_ns();
   reading.cpu_seconds = cpu_seconds() - before;
   return reading;
 }
 
-void MemoryReader::start(std::int64_t smallest, Also also, std::vector<std::uint64_t> modules) {
+void MemoryReader::start(scan::CensusOptions options) {
+  options.scope = scope_;
   if (scope_ == scan::Scope::kAll) reading = true;
   try {
-    result_ = std::async(std::launch::async, [this, smallest, also, modules = std::move(modules)]() mutable {
-      return read(smallest, also, std::move(modules));
-    });
+    result_ = std::async(std::launch::async, [this, options = std::move(options)] { return read(options); });
   } catch (const std::exception& error) {  // no thread
     std::promise<Expected<MemoryReading>> failed;
     failed.set_value(Error{ErrorCode::kCannotRecord, error.what()});

@@ -15,13 +15,6 @@
 
 namespace dcmt::recorder {
 
-/// What a reading of everything finds in addition to objects that Python objects and graphs lead to.
-enum class Also {
-  kNothing,
-  kLiving,  ///< every live storage
-  kCpp,     ///< holders in C++ (docs/decisions/cpp-holders.md)
-};
-
 /// Only one thread may use it. The destructor waits for a running reading, at most a few seconds.
 class MemoryReader {
  public:
@@ -37,14 +30,14 @@ class MemoryReader {
   /// True if a reading may begin now: it fits, and no other reading of everything runs in the recorder. A reading of
   /// variables is small.
   [[nodiscard]] bool may_start() const;
-  /// Begins a reading of storages of at least this size. If no thread can be started, that is the result.
-  /// @param modules  as in scan::CensusOptions
-  void start(std::int64_t smallest, Also also = Also::kNothing, std::vector<std::uint64_t> modules = {});
+  /// Begins a reading. If no thread can be started, that is the result.
+  /// @param options  its scope is that of this reader
+  void start(scan::CensusOptions options);
   /// The reading if it is over; with `wait`, waits for it.
   std::optional<Expected<MemoryReading>> receive(bool wait);
 
  private:
-  Expected<MemoryReading> read(std::int64_t smallest, Also also, std::vector<std::uint64_t> modules);
+  Expected<MemoryReading> read(const scan::CensusOptions& options);
 
   const pid_t pid_;
   const scan::LayoutFolders layouts_;

@@ -46,7 +46,7 @@ Expected<bool> PastReading::poll() {
   const auto over = [](const Status& status) { return status.ok() ? Expected<bool>(true) : status.error(); };
   MemoryReader* const reader = readings_.reader();
   if (reader == nullptr) return over(give_up("its memory is not read"));
-  if (!std::exchange(reads_, true)) reader->start(kFollowedBytes, Also::kLiving);
+  if (!std::exchange(reads_, true)) reader->start({.smallest = kFollowedBytes, .living = true});
   hold_published();
   const std::optional<Expected<MemoryReading>> reading = reader->receive(false);
   if (!reading) return false;

@@ -118,7 +118,8 @@ void Readings::serve_end() {
   const Assembler& assembler = process_.assembler();
   const bool reads = all_ != nullptr && (all_->is_reading() || variables_->is_reading());
   const bool may_read = all_ != nullptr && begins_ && process_.seconds();
-  const bool wants_all = may_read && last_readings_ < kMostLastReadings && all_->fits() && assembler.wants_reading();
+  const bool wants_all = may_read && last_readings_ < kMostLastReadings && all_->fits() &&
+                         (assembler.wants_reading() || (last_readings_ == 0 && assembler.lacks_holders()));
   const bool grows_outside = samplers_.grown_outside() > 0;
   const bool wants_variables = may_read && !read_variables_last_ && (grows_outside || assembler.keeps_anything());
   process_.spool().answer(reads || wants_all || wants_variables ? AskedReading::kUnderWay : AskedReading::kDone);
@@ -139,9 +140,13 @@ void Readings::start(MemoryReader& reader, scan::Scope scope) {
   began_[static_cast<std::size_t>(scope)] = {now, progress(), waits};
   assembler.reading_begins(scope);
   if (scope == scan::Scope::kAll && extra_ == Extra::kWanted) extra_ = Extra::kUnderWay;
-  const bool searches = scope == scan::Scope::kAll && (program_ended_ || schedule_.affords_search(now)) &&
-                        assembler.wants_cpp_holders(program_ended_);
-  reader.start(assembler.smallest_followed(), searches ? Also::kCpp : Also::kNothing, assembler.modules());
+  scan::CensusOptions options{.smallest = static_cast<std::uint64_t>(assembler.smallest_followed()),
+                              .modules = assembler.modules()};
+  if (scope == scan::Scope::kAll) {
+    options.native = scan::Native::kProved;
+    options.in_question = assembler.without_holder(program_ended_);
+  }
+  reader.start(std::move(options));
 }
 
 Status Readings::receive(MemoryReader& reader, bool wait) {

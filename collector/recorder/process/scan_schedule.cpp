@@ -12,8 +12,6 @@ constexpr double kShare = 0.005;
 /// Extra time, so that a short program has readings, too. Growth while a model is made may use half of it; the rest is
 /// for the steps.
 constexpr double kFree = 1, kFreeNear = 0.5, kFreeBeforeSteps = 0.25;
-/// Cost of a search of C++ memory, in readings of everything: 10.3 s where such a reading needed 1.4 s.
-constexpr double kSearch = 8;
 /// Growth since the latest reading of everything that is worth another one.
 constexpr double kGrownBy = 1.5;
 /// After longer imports, the first reading has much new memory to read.
@@ -65,11 +63,6 @@ bool ScanSchedule::is_due(scan::Scope scope, double now, const Progress& program
     return now >= next_near && (grows || (program.stepped && in_time && now >= next_quiet));
   }
   return now >= next_ || (now >= kFirstOfAll && has_grown(program.growing.goes_on, readings.growing, kGrownBy));
-}
-
-bool ScanSchedule::affords_search(double now) const {
-  const Readings& all = of(scan::Scope::kAll);
-  return all.spent + kSearch * all.latest <= kFree + kShare * now;
 }
 
 void ScanSchedule::done(scan::Scope scope, double now, double took, const Progress& program) {

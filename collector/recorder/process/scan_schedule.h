@@ -25,8 +25,6 @@ struct Progress {
 class ScanSchedule {
  public:
   [[nodiscard]] bool is_due(scan::Scope scope, double now, const Progress& program) const;
-  /// True if a reading of everything that also searches C++ memory fits into its share of the run.
-  [[nodiscard]] bool affords_search(double now) const;
   /// A reading is over that began at `now`, at this progress of the program, and needed this many seconds of CPU time.
   void done(scan::Scope scope, double now, double took, const Progress& program);
 

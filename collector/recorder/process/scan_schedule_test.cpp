@@ -163,14 +163,6 @@ TEST(ScanScheduleTest, WithoutGrowthAReadingWaitsUntilMemoryIsNearItsPeak) {
   EXPECT_TRUE(schedule.is_due(Scope::kVariables, 46, program(kNothing, true, 0.86)));
 }
 
-TEST(ScanScheduleTest, ASearchOfCppMemoryWaitsUntilItsShareOfTheRunHasRoomForIt) {
-  ScanSchedule schedule = prepared();
-  schedule.done(Scope::kAll, 10, 1.4, program(kNothing));
-  EXPECT_FALSE(schedule.affords_search(330)) << "another reading without it would be due";
-  EXPECT_TRUE(schedule.is_due(Scope::kAll, 400, program(kNothing, true)));
-  EXPECT_TRUE(schedule.affords_search(2400)) << "1.4 s and 11.2 s of 12 + 1";
-}
-
 TEST(ScanScheduleTest, AFirstReadingThatTookLongIsFollowedByOthers) {
   ScanSchedule schedule = prepared();
   schedule.done(Scope::kVariables, 0.1, 0.4, program({kMiB, 0}));
