@@ -110,8 +110,9 @@ std::string snapshot_text(const model::Snapshot& snapshot, std::size_t most_rows
   if (!snapshot.retained.empty()) text += retained_text(snapshot.retained, style);
   text += "\n" +
           style.dim((snapshot.pid ? "process " + std::to_string(*snapshot.pid) : printable(*snapshot.core)) +
-                    " · CPython " + snapshot.python + " · torch " + snapshot.torch + " · " + grouped(snapshot.objects) +
-                    " objects, " + grouped(snapshot.torn) + " changed while they were read · read in " +
+                    (snapshot.python.empty() ? "" : " · CPython " + snapshot.python) + " · torch " + snapshot.torch +
+                    " · " + grouped(snapshot.objects) + " objects, " + grouped(snapshot.torn) +
+                    " changed while they were read · read in " +
                     duration(static_cast<std::int64_t>(snapshot.seconds * 1e9)) +
                     (snapshot.pid ? ", the program went on" : "")) +
           "\n";
@@ -159,7 +160,7 @@ void add_snapshot_command(Parser app, int& exit_code) {
       "Needs the right to read the process: the same user, and a parent of it or root where kernel.yama.ptrace_scope "
       "is 1.\n"
       "A core file names the libraries that the process had: they must be where they were, unchanged.\n"
-      "Exits with 4 where the process cannot be read, or runs no CPython 3.11 to 3.15 or no torch.\n\n"
+      "Exits with 4 where the process cannot be read, runs another CPython than 3.11 to 3.15, or no torch.\n\n"
       "Examples:\n"
       "  dc-memtrace snapshot 4711\n"
       "  dc-memtrace snapshot 4711 --retained 10\n"

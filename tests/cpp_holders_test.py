@@ -30,3 +30,18 @@ def test_static_variables_of_a_library_are_the_holders(step, tmp_path):
     assert {remark["holder"] for remark in report["remarks"] if remark["kind"] == "kept"} <= {
         f"{LIBRARY.name}: planted::{name}" for name in [*NAMES, "g_buckets"]
     } | {thread}
+
+
+@pytest.mark.parametrize("where", ["list", "nothing"])
+def test_a_static_variable_of_a_program_without_python_is_a_holder(where, tmp_path):
+    program = recorded.BUILD / "bin" / "libtorch_keeping"
+    result = recorded.tool("run", "-o", tmp_path / "out", "--", program, where)
+    assert result.returncode == 0, result.stderr
+    (trace,) = recorded.traces(tmp_path / "out")
+    (live,) = json.loads(recorded.tool("show", "live", "--json", "--at", "peak", trace).stdout)["traces"]
+    held = {group["name"]: group["bytes"] for group in live["by_holder"] if "kept::" in group["name"]}
+    if where == "list":
+        assert list(held) == ["libtorch_keeping: kept::list"]
+        assert held["libtorch_keeping: kept::list"] % (64 * 1024 * 4) == 0, "each output has 64 by 1,024 floats"
+    else:
+        assert held == {}

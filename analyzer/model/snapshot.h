@@ -94,7 +94,7 @@ struct Snapshot {
   static void describe(auto&& field) {
     field("pid", &Snapshot::pid, "null: of a core file");
     field("core", &Snapshot::core, "path of the core file; null: of a process");
-    field("python", &Snapshot::python, "\"3.11\"");
+    field("python", &Snapshot::python, "\"3.11\"; empty: a program of C++ alone");
     field("torch", &Snapshot::torch, "\"2.11.0\"");
     field("smallest", &Snapshot::smallest, "bytes of the smallest storage that counts");
     field("objects", &Snapshot::objects, "that were decoded");

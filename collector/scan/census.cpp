@@ -287,8 +287,11 @@ Expected<Censuses> Censuses::open(OpenSource open_source, const LayoutFolders& l
   DCMT_ASSIGN_OR_RETURN(const std::unique_ptr<MemorySource> source, open_source());
   Mirror memory(*source);
   DCMT_ASSIGN_OR_RETURN(RunningVersions versions, running_versions(memory));
-  DCMT_ASSIGN_OR_RETURN(PythonLayout python, python_layout(versions.python));
-  DCMT_RETURN_IF_ERROR(check_stated_layout(memory, python, versions.runtime));
+  PythonLayout python;
+  if (versions.python != 0) {
+    DCMT_ASSIGN_OR_RETURN(python, python_layout(versions.python));
+    DCMT_RETURN_IF_ERROR(check_stated_layout(memory, python, versions.runtime));
+  }
   DCMT_ASSIGN_OR_RETURN(TorchLayout torch, torch_layout(layouts, versions.torch, versions.torch_build));
   return Censuses(std::make_unique<State>(std::move(open_source), std::move(versions), python, std::move(torch)));
 }
@@ -302,6 +305,9 @@ Expected<Census> Censuses::take(const CensusOptions& options) {
   ProcessTypes& types = state_->types;
   Mirror memory(*source);
   const bool is_near = options.scope == Scope::kVariables;
+  const bool has_python = state_->versions.python != 0;
+  // Without a graph of objects, nothing shows that the search of memory has found all storages.
+  if (!has_python && options.living) return Error{ErrorCode::kCannotRecord, kNoPython};
   types.forget_misses();
   memory.read_ahead(state_->read_before);
   PythonObjects objects(memory, types, is_near ? kLongestNear : kLongestContainer);
@@ -309,20 +315,22 @@ Expected<Census> Censuses::take(const CensusOptions& options) {
   Graph graph(objects, is_near ? kNear : GraphLimits{});
   Census census;
   OwnModules* const own = is_near ? &state_->own_modules : nullptr;
-  for (NamedRoot& each : named_roots(memory, types, text, state_->versions.runtime, own)) {
-    graph.add_root(std::move(each.root), each.cost);
+  if (has_python) {
+    for (NamedRoot& each : named_roots(memory, types, text, state_->versions.runtime, own)) {
+      graph.add_root(std::move(each.root), each.cost);
+    }
+    graph.explore();
   }
-  graph.explore();
-  if (!is_near) {
+  if (has_python && !is_near) {
     census.collecting = add_collected_objects(graph, memory, types, state_->versions.runtime);
     graph.explore();
   }
-  census.python = fmt::format("{}.{}", state_->versions.python >> 8, state_->versions.python & 255);
+  if (has_python) census.python = fmt::format("{}.{}", state_->versions.python >> 8, state_->versions.python & 255);
   census.torch = state_->versions.torch;
   census.objects = graph.nodes().size() - 1;
   census.references = graph.edges().size();
   census.torn = objects.torn_objects();
-  if (census.objects == 0) {
+  if (has_python && census.objects == 0) {
     return Error{ErrorCode::kCannotRecord, "cannot inspect the process: its memory is gone, or not in the core file"};
   }
 
@@ -382,7 +390,8 @@ Expected<Census> Censuses::take(const CensusOptions& options) {
   state_->read_before = memory.ranges_used();
   state_->read_again_before = fresh.ranges_used();
   // If the process ended meanwhile, only a part was read.
-  if (!is_readable(*source, state_->read_before.front().begin)) DCMT_RETURN_IF_ERROR(state_->source().status());
+  const bool is_there = !state_->read_before.empty() && is_readable(*source, state_->read_before.front().begin);
+  if (!is_there) DCMT_RETURN_IF_ERROR(state_->source().status());
   census.bytes_read += memory.bytes_read() + fresh.bytes_read();
   census.seconds = seconds();
   return census;

@@ -71,7 +71,7 @@ struct LivingStorage {
 };
 
 struct Census {
-  std::string python;  ///< "3.11"
+  std::string python;  ///< "3.11"; empty: a program of C++ without Python
   std::string torch;   ///< "2.11.0"
   std::vector<HeldStorage> storages;
   std::vector<CommonContainer> containers;  ///< the containers that hold most
@@ -116,7 +116,7 @@ struct CensusOptions {
   Native native = Native::kNo;
   InQuestion in_question = {};  ///< for Native::kProved
   /// Lists every storage of any size that has data and was alive in two readings, even if no Python object leads to it.
-  /// Only with Scope::kAll.
+  /// Only with Scope::kAll; fails in a program without Python.
   bool living = false;
   /// Computes what would be freed with each object, and names this many. Only with Scope::kAll.
   std::size_t retained = 0;

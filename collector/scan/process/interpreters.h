@@ -9,10 +9,11 @@ namespace dcmt::scan {
 /// A longer list changed while it was read.
 inline constexpr int kMostListed = 4096;
 
-/// Calls `visit(interpreter)` with the address of each PyInterpreterState; `runtime` is the address of _PyRuntime.
+/// Calls `visit(interpreter)` with the address of each PyInterpreterState; `runtime` is the address of _PyRuntime;
+/// 0: there is none.
 template <class Visit>
 void each_interpreter(Mirror& memory, const PythonLayout& layout, Address runtime, Visit visit) {
-  Address interpreter = memory.word(runtime + layout.runtime_interpreters);
+  Address interpreter = runtime == 0 ? 0 : memory.word(runtime + layout.runtime_interpreters);
   for (int i = 0; interpreter != 0 && i < kMostListed; ++i) {
     visit(interpreter);
     interpreter = memory.word(interpreter + layout.interpreter_next);

@@ -1,0 +1,50 @@
+// Trains with libtorch alone, without Python, and keeps one output of each step in a static variable.
+//
+// Usage: libtorch_keeping list|map|member|nothing
+#include <torch/torch.h>
+
+#include <chrono>
+#include <map>
+#include <memory>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+namespace kept {
+
+struct Trainer {
+  virtual ~Trainer() = default;
+  std::vector<torch::Tensor> outputs;
+};
+
+std::vector<torch::Tensor> list;
+std::map<int, torch::Tensor> map;
+std::unique_ptr<Trainer> trainer;
+
+void keep(std::string_view where, int step, const torch::Tensor& output) {
+  if (where == "list") list.push_back(output);
+  if (where == "map") map[step] = output;
+  if (where == "member") trainer->outputs.push_back(output);
+}
+
+}  // namespace kept
+
+int main(int argc, char** argv) {
+  if (argc != 2) return 2;
+  constexpr int kSteps = 100;
+  constexpr int kBatch = 64, kWidth = 1024;
+  torch::manual_seed(0);
+  torch::set_num_threads(1);
+  kept::trainer = std::make_unique<kept::Trainer>();
+  torch::nn::Linear model(kWidth, kWidth);
+  torch::optim::SGD optimizer(model->parameters(), torch::optim::SGDOptions(0.01));
+  for (int step = 0; step < kSteps; ++step) {
+    const auto output = model(torch::randn({kBatch, kWidth}));
+    optimizer.zero_grad();
+    output.square().mean().backward();
+    optimizer.step();
+    kept::keep(argv[1], step, output.detach());
+    std::this_thread::sleep_for(std::chrono::milliseconds(25));
+  }
+  return 0;
+}
