@@ -62,7 +62,9 @@ struct Growth {
           "statements that may have put them there, found by their text in the user's files through which they were "
           "made: one is likely the one, of several nothing says which; empty: none was found");
     field("called_at", &Growth::called_at,
-          "lines of the user's files that call the functions in which these statements stand, found by their text");
+          "lines of the user's files that call the functions in which these statements stand: those that called them "
+          "when a storage was made, else found by their text; if no line of both lists names what was made, lines "
+          "that pass it to a call of which nothing has the result");
     field("example", &Growth::example, "the storage of it that was made last");
   }
 };

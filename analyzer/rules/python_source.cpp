@@ -52,7 +52,34 @@ int depth_change(char letter) {
   return letter == ')' || letter == ']' || letter == '}' ? -1 : 0;
 }
 
-/// The parts between separators that are in no brackets.
+/// The names of a target: "a" and "b" of "a, (b, c.d)" without what is in an object.
+void add_names(std::string_view target, std::set<std::string_view>& names) {
+  for (std::string_view part : parts_of(target, ",")) {
+    if (part.starts_with('*')) part = trimmed(part.substr(1));
+    const bool in_brackets = part.size() > 1 && (part.front() == '(' || part.front() == '[');
+    if (in_brackets) {
+      add_names(part.substr(1, part.size() - 2), names);
+    } else if (is_name(part)) {
+      names.insert(part);
+    }
+  }
+}
+
+}  // namespace
+
+bool is_of_name(char letter) { return std::isalnum(static_cast<unsigned char>(letter)) != 0 || letter == '_'; }
+
+bool is_name(std::string_view text) {
+  return !text.empty() && std::isdigit(static_cast<unsigned char>(text.front())) == 0 &&
+         std::ranges::all_of(text, is_of_name);
+}
+
+std::string_view trimmed(std::string_view text) {
+  const std::size_t from = text.find_first_not_of(" \t\r\n");
+  if (from == npos) return {};
+  return text.substr(from, text.find_last_not_of(" \t\r\n") - from + 1);
+}
+
 std::vector<std::string_view> parts_of(std::string_view text, std::string_view separators) {
   std::vector<std::string_view> parts;
   int depth = 0;
@@ -67,20 +94,6 @@ std::vector<std::string_view> parts_of(std::string_view text, std::string_view s
   return parts;
 }
 
-/// The names of a target: "a" and "b" of "a, (b, c.d)" without what is in an object.
-void add_names(std::string_view target, std::set<std::string_view>& names) {
-  for (std::string_view part : parts_of(target, ",")) {
-    if (part.starts_with('*')) part = trimmed(part.substr(1));
-    const bool in_brackets = part.size() > 1 && (part.front() == '(' || part.front() == '[');
-    if (in_brackets) {
-      add_names(part.substr(1, part.size() - 2), names);
-    } else if (is_name(part)) {
-      names.insert(part);
-    }
-  }
-}
-
-/// The position of the next `=` that gives a value, outside of brackets.
 std::size_t equal_sign(std::string_view text, std::size_t from) {
   int depth = 0;
   for (std::size_t i = 0; i < text.size(); ++i) {
@@ -93,10 +106,9 @@ std::size_t equal_sign(std::string_view text, std::size_t from) {
   return npos;
 }
 
-/// The variables to which one line of code gives values.
-std::set<std::string_view> names_given_by(std::string_view line) {
+std::set<std::string_view> names_given_by(std::string_view code) {
   std::set<std::string_view> names;
-  for (std::string_view statement : parts_of(line, ";")) {
+  for (std::string_view statement : parts_of(code, ";")) {
     // "for x in loader:", and "if a: b = 1"
     if (statement.starts_with("for ")) add_names(statement.substr(4, statement.find(" in ") - 4), names);
     std::size_t from = 0;
@@ -108,21 +120,6 @@ std::set<std::string_view> names_given_by(std::string_view line) {
     }
   }
   return names;
-}
-
-}  // namespace
-
-bool is_of_name(char letter) { return std::isalnum(static_cast<unsigned char>(letter)) != 0 || letter == '_'; }
-
-bool is_name(std::string_view text) {
-  return !text.empty() && std::isdigit(static_cast<unsigned char>(text.front())) == 0 &&
-         std::ranges::all_of(text, is_of_name);
-}
-
-std::string_view trimmed(std::string_view text) {
-  const std::size_t from = text.find_first_not_of(" \t\r");
-  if (from == npos) return {};
-  return text.substr(from, text.find_last_not_of(" \t\r") - from + 1);
 }
 
 PythonSource::PythonSource(std::string_view code) : bare_(without_texts(code)) {
@@ -160,6 +157,13 @@ void PythonSource::note_deleted(std::string_view statements, Function& function)
   for (const std::string_view statement : parts_of(statements, ";:")) {
     if (statement.starts_with(kDel)) add_names(statement.substr(kDel.size()), function.deleted);
   }
+}
+
+std::string_view PythonSource::statement_of(const Line& line) const {
+  std::size_t last = line.statement;
+  while (last + 1 < lines_.size() && lines_[last + 1].statement == line.statement) ++last;
+  const std::string_view first = lines_[line.statement].bare, end = lines_[last].bare;
+  return {first.data(), static_cast<std::size_t>(end.data() + end.size() - first.data())};
 }
 
 bool PythonSource::is_within(const Line& line, std::string_view function) const {

@@ -14,6 +14,12 @@ namespace dcmt::analyzer {
 [[nodiscard]] bool is_name(std::string_view text);
 /// `text` without spaces at both ends.
 [[nodiscard]] std::string_view trimmed(std::string_view text);
+/// The parts between separators that are in no brackets.
+[[nodiscard]] std::vector<std::string_view> parts_of(std::string_view text, std::string_view separators);
+/// The variables to which a line of code gives values, by `=` or as a loop's variable.
+[[nodiscard]] std::set<std::string_view> names_given_by(std::string_view code);
+/// The position of the next `=` that gives a value, outside of brackets; npos: none.
+[[nodiscard]] std::size_t equal_sign(std::string_view text, std::size_t from);
 
 /// Not Python's grammar: strings, comments, brackets and indentation suffice. Code that is none is read to its end.
 /// Thread-safe after construction.
@@ -33,6 +39,8 @@ class PythonSource {
   PythonSource& operator=(const PythonSource&) = delete;
 
   [[nodiscard]] const std::vector<Line>& lines() const { return lines_; }
+  /// The code of the whole statement that has this line, as `bare`.
+  [[nodiscard]] std::string_view statement_of(const Line& line) const;
   /// The name of the innermost function that has this line; empty: none.
   [[nodiscard]] std::string_view function_of(const Line& line) const { return functions_[line.function].name; }
   /// True if a function of this name has the line, directly or in a function within it.

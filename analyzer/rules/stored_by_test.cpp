@@ -2,6 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
+#include "analyzer/testing/test_trace.h"
+
 namespace dcmt::analyzer {
 namespace {
 
@@ -90,6 +94,7 @@ for x in data:
   EXPECT_EQ(lines("program.total"), (Lines{"total = total + x"}));
   EXPECT_EQ(lines("program.rows"), (Lines{"rows = torch.cat([rows, x])"}));
   EXPECT_EQ(lines("program.heads"), Lines{});
+  EXPECT_TRUE(storing_statements("a = f(); a.b = []\n", "a.py", "program.a").empty()) << "two statements";
 }
 
 TEST(StoredByTest, AFunctionThatPutsIntoItsArgument) {
@@ -106,6 +111,85 @@ TEST(StoredByTest, AnEntryOfAnObjectOnThePath) {
   ASSERT_EQ(uses.size(), 2u);
   EXPECT_EQ(uses[0].text, "kept[step] = x");
   EXPECT_EQ(uses[1].text, "kept.new_child()");
+}
+
+/// A program whose storages are made at a line of main(), called at the last line.
+struct Program {
+  explicit Program(std::string_view code, testing::StackOf stack) {
+    testing::TestTrace trace;
+    trace.stack = std::move(stack);
+    trace.stack.push_back({"train.py", "<module>", std::count(code.begin(), code.end(), '\n')});
+    trace.allocate(100);
+    data = trace.load();
+    for (const Frame& frame : data.frames) {
+      if (data.sources.empty() && data.text(frame.file) == "train.py")
+        data.sources.push_back({.path = frame.file, .text = std::string(code)});
+    }
+  }
+  Lines lines(const std::vector<StoringStatement> Storing::*part, std::string_view holder) const {
+    const Storing storing = stored_by(data, holder, {data.storages.begin()->birth.stack});
+    Lines lines;
+    for (const StoringStatement& each : storing.*part) lines.push_back(each.text);
+    return lines;
+  }
+  TraceData data;
+};
+constexpr auto kStatements = &Storing::statements, kCalls = &Storing::calls;
+
+TEST(StoredByTest, OfSeveralStatementsThoseWithWhatWasMade) {
+  const Program program(
+      "def main():\n  out = net(x)\n  net.kept = [0]\n  net.kept.append(1)\n  net.kept.append(out)\nmain()\n",
+      {{"train.py", "main", 2}});
+  EXPECT_EQ(program.lines(kStatements, "main: net.kept"), (Lines{"net.kept.append(out)"}));
+  EXPECT_EQ(program.lines(kCalls, "main: net.kept"), Lines{});
+}
+
+TEST(StoredByTest, AnAttributeThatACallGivesAnObject) {
+  const Program program(
+      "def main():\n  opt = Adam(net.parameters())\n  out = net(x)\n  setattr(net, f'cache_{i}', out)\n  "
+      "log(out)\nmain()\n",
+      {{"train.py", "main", 3}});
+  EXPECT_EQ(program.lines(kStatements, "main: net.cache_[*]"), (Lines{"setattr(net, f'cache_{i}', out)"}));
+}
+
+TEST(StoredByTest, CallsThatGetWhatWasMadeIfNoStatementNamesTheHolder) {
+  const Program program("def main():\n  x = data()\n  out = net(x)\n  logger.info('%s', out.detach())\nmain()\n",
+                        {{"train.py", "main", 3}});
+  for (const char* holder :
+       {"logging.root.handlers[0].buffer", "cycle Knot.me → Knot", "main: sink.gi_frame f: rows"}) {
+    EXPECT_EQ(program.lines(kStatements, holder), Lines{}) << holder;
+    EXPECT_EQ(program.lines(kCalls, holder), (Lines{"logger.info('%s', out.detach())"})) << holder;
+  }
+}
+
+TEST(StoredByTest, ACallThatGetsWhatWasComputedSaysNothingOfAParameter) {
+  const Program program(
+      "class Probe:\n  def __call__(self, m, i, output):\n    self.seen.append(output)\ndef main():\n  out = net(x)\n"
+      "  loss = out.mean()\n  accelerator.backward(loss)\nmain()\n",
+      {{"train.py", "main", 5}});
+  EXPECT_EQ(program.lines(kStatements, "main: probe.seen"), (Lines{"self.seen.append(output)"}));
+  EXPECT_EQ(program.lines(kCalls, "main: probe.seen"), Lines{});
+}
+
+TEST(StoredByTest, ACycleIsMadeByACallOfItsClass) {
+  const Program program("class Knot: pass\ndef main():\n  out = net(x)\n  y = Knot(out)\n  log(out)\nmain()\n",
+                        {{"train.py", "main", 3}});
+  EXPECT_EQ(program.lines(kStatements, "cycle Knot.me → Knot"), (Lines{"y = Knot(out)"}));
+}
+
+constexpr std::string_view kSteps =
+    "class Run:\n  def step(self, x):\n    self.log.append(x * 2)\ndef main():\n  opt.step()\n"
+    "  run.step(1)\n  run.step(2)\nmain()\n";
+
+TEST(StoredByTest, CallersAreThoseOfTheStacks) {
+  const Program program(kSteps, {{"lib/torch/x.py", "mul", 5}, {"train.py", "step", 3}, {"train.py", "main", 7}});
+  EXPECT_EQ(program.lines(kStatements, "main: run.log"), (Lines{"self.log.append(x * 2)"}));
+  EXPECT_EQ(program.lines(kCalls, "main: run.log"), (Lines{"run.step(2)"}));
+}
+
+TEST(StoredByTest, AMethodOfAnotherObjectIsNoCall) {
+  const Program program(kSteps, {{"train.py", "main", 6}});
+  EXPECT_EQ(program.lines(kCalls, "main: run.log"), (Lines{"run.step(1)"})) << "it makes the storages";
 }
 
 TEST(StoredByTest, WhatIsNoName) {

@@ -1,0 +1,50 @@
+// The way of what a program makes, in the text of a file: the variables that have it, and the calls that get it.
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <set>
+#include <string_view>
+#include <vector>
+
+#include "analyzer/rules/python_source.h"
+
+namespace dcmt::analyzer {
+
+/// Both must outlive it. Thread-safe after construction.
+class MadeValues {
+ public:
+  /// @param made_at  numbers of the lines that made it, themselves or by calls
+  MadeValues(const PythonSource& source, const std::set<std::size_t>& made_at);
+
+  /// True if the line's statement made it.
+  [[nodiscard]] bool makes(const PythonSource::Line& line) const;
+  /// True if the line's statement names a variable that has it, or something that was computed from it.
+  [[nodiscard]] bool names_one(const PythonSource::Line& line) const;
+  /// True if the line passes such a variable to a call and drops the result: `put(value)`. Only what the call does with
+  /// the value can be of use then.
+  [[nodiscard]] bool passes_one(const PythonSource::Line& line) const;
+  /// The lines that do, with a variable that has it; if there are none, with something that was computed from it,
+  /// unless `only_it`.
+  [[nodiscard]] std::vector<const PythonSource::Line*> passes(bool only_it) const;
+  /// True if variables of the line's function have it. Else a parameter may.
+  [[nodiscard]] bool is_known_at(const PythonSource::Line& line) const { return all_.contains(line.function); }
+
+ private:
+  using Names = std::set<std::string_view>;
+  using ByFunction = std::map<std::size_t, Names>;
+
+  void add_computed();
+  [[nodiscard]] bool names(const PythonSource::Line& line, const ByFunction& variables) const;
+  [[nodiscard]] bool passes(const PythonSource::Line& line, const ByFunction& variables) const;
+
+  const PythonSource& source_;
+  std::set<std::size_t> made_at_;  ///< indexes of lines with which the statements begin
+  ByFunction given_;               ///< variables that these statements give a value
+  ByFunction all_;                 ///< and what is computed from it
+};
+
+/// True if the code has the name as a whole word.
+[[nodiscard]] bool has_name(std::string_view code, std::string_view name);
+
+}  // namespace dcmt::analyzer
