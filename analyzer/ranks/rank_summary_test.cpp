@@ -19,6 +19,7 @@ constexpr std::int64_t kMiB = std::int64_t{1} << 20;
 /// Gathers, a name for which no text is UTF-8, and a list that grows if it should.
 RankSummary summary_of(std::int64_t rank, bool grows) {
   TestTrace trace;
+  std::vector<TestTrace::Handle> outputs;
   trace.meta_integers["rank"] = rank;
   trace.meta_integers["world_size"] = 3;
   for (std::int64_t step = 1; step <= 6; ++step) {
@@ -29,10 +30,13 @@ RankSummary summary_of(std::int64_t rank, bool grows) {
       trace.release(key, buffer, {}, [&] { trace.resize_to_zero(buffer); });
     }
     trace.stack = {{"/home/user/train.py", "main", 9}};
-    const TestTrace::Handle output = trace.allocate(2 * kMiB);
+    outputs.push_back(trace.allocate(2 * kMiB));
     trace.begin_reading();
-    if (grows) trace.held(output, {.containers = {"main: log"}, .path = "main: log[0]"});
-    if (!grows) trace.drop(output);
+    for (const TestTrace::Handle each : outputs) {
+      if (grows) trace.held(each, {.containers = {"main: log"}, .path = "main: log[0]"});
+    }
+    if (!grows) trace.drop(outputs.back());
+    if (!grows) outputs.clear();
     trace.step(step);
   }
   const TraceData data = trace.load();

@@ -86,10 +86,13 @@ bool is_in_another_cycle(const TraceData& data, const HeldBy& by, StorageId stor
   return by.path == nullptr || holder_of(data.text(by.path->path)) != holder_of(latest);
 }
 
-/// False for a plain variable: it has one value, so what others of the place had is no evidence.
-bool holds_many(const TraceData& data, const HeldBy& by) {
+/// False for a variable or an attribute that is not one of several alike: it has one value, so what others of the place
+/// had is no evidence.
+bool holds_many(const TraceData& data, const CommonNames& names, const HeldBy& by) {
   if (!by.containers.empty()) return true;
-  return by.path != nullptr && !is_plain_variable(holder_of(data.text(by.path->path)));
+  if (by.path == nullptr) return false;
+  const std::string_view path = data.text(by.path->path);
+  return !has_one_value(path) || names.of(path) != path;
 }
 
 /// What holds a value that larger ones replace: what had the latest of those that were read.
@@ -137,7 +140,7 @@ std::map<std::string, Group> groups_of(const TraceData& data, const GrowingSites
       }
       HeldBy by = latest.had_it(living) ? HeldBy() : holding.of(living.storage->id);
       const bool seen = !by.nobody() && holding.is_seen(living.storage->id);
-      if (by.nobody() && holds_many(data, common) && !is_in_another_cycle(data, common, living.storage->id))
+      if (by.nobody() && holds_many(data, names, common) && !is_in_another_cycle(data, common, living.storage->id))
         by = common;
       if (by.nobody()) by = holder_of_replaced(data, site);
       const std::optional<Sequence> needed_until =

@@ -67,6 +67,35 @@ TEST(Grows, AListThatEachStepAddsToIsNamedWithWhatItCosts) {
   EXPECT_EQ(finding.predicted_peak, Bytes(5000 + 700 + 100));
 }
 
+TEST(Grows, WhatALaterReadingDidNotFindThereIsNotHeldThere) {
+  // In each turn `model` has other parameters. Something else keeps them.
+  for (const bool keeps : {false, true}) {
+    TestTrace trace;
+    std::vector<Handle> kept;
+    program(trace, 10, [&](int) {
+      at(trace, 21);
+      kept.push_back(trace.allocate(100));
+      trace.begin_reading();
+      for (const Handle each : kept) {
+        if (keeps || each == kept.back()) trace.held(each, {.containers = {"main: model"}, .path = "main: model.w"});
+      }
+    });
+    const std::vector<Finding> findings = findings_of(trace.load());
+    EXPECT_EQ(!findings.empty() && findings.front().growth->holder == "main: model", keeps);
+  }
+}
+
+TEST(Grows, AnAttributeHasOneValue) {
+  TestTrace trace;
+  program(trace, 10, [&](int) {
+    at(trace, 21);
+    const Handle made = trace.allocate(100);
+    trace.begin_reading();
+    trace.held(made, {.path = "main: state.last", .otherwise = true});
+  });
+  EXPECT_TRUE(findings_of(trace.load()).empty()) << "something else keeps the others";
+}
+
 TEST(Grows, StoragesOfTwoPlacesAreInTheOrderOfTheirBirths) {
   TestTrace trace;
   program(trace, 10, [&](int) {

@@ -85,11 +85,13 @@ TEST(OwnUse, AVariableThatAReadingFoundHasItUntilItsNextValue) {
 
 TEST(OwnUse, EndsWithTheRoundWhereAReadingFoundNothingButWhatKeepsIt) {
   TraceData data;
+  std::vector<Handle> all;
   const auto until = uses(
       3,
-      [](TestTrace& trace, Handle latest) {
+      [&](TestTrace& trace, Handle latest) {
+        all.push_back(latest);
         trace.begin_reading();
-        trace.held(latest, kKept);
+        for (const Handle each : all) trace.held(each, kKept);
         trace.drop(trace.allocate(9));
       },
       data);
@@ -143,14 +145,16 @@ TEST(OwnUse, IsAsLongAsThatOfOthersThatThePlaceMakesAndNothingKeeps) {
 TEST(OwnUse, AContainerOnTheWayToAListOfOneIsNoOtherUse) {
   const auto until_with = [](const HeldOf& first) {
     TraceData data;
+    std::vector<Handle> all;
     const auto until = uses(
         3,
         [&](TestTrace& trace, Handle latest) {
+          all.push_back(latest);
           trace.begin_reading();
           trace.held(latest, first);
           trace.drop(trace.allocate(9));
           trace.begin_reading();
-          trace.held(latest, kKept);
+          for (const Handle each : all) trace.held(each, kKept);
           trace.drop(trace.allocate(9));
         },
         data);

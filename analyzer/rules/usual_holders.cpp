@@ -13,6 +13,8 @@ namespace {
 
 /// The number of storages that readings must have found at a position before the one of the latest round.
 constexpr std::size_t kFewestBefore = 2;
+/// A reading must find storages of this many rounds in a container.
+constexpr std::size_t kFewestAtOnce = 2;
 constexpr std::string_view kGraphOf = ".grad_fn";  // of a variable
 
 /// The variables among its holders that can have one value at a time.
@@ -38,13 +40,17 @@ bool only_waits_for_collector(const TraceData& data, StorageId storage) {
   return latest.starts_with("cycle ") && holder_of(latest).empty();
 }
 
-/// The plain variable whose value the storage was, when it was read last.
+/// The variable or attribute whose value the storage was, when it was read last.
 const OwnerPath* as_value(const TraceData& data, StorageId storage) {
   const HeldBy by = held_by(data, storage);
-  return by.path != nullptr && is_plain_variable(data.text(by.path->path)) ? by.path : nullptr;
+  return by.path != nullptr && has_one_value(data.text(by.path->path)) ? by.path : nullptr;
 }
 
 }  // namespace
+
+bool has_one_value(std::string_view path) {
+  return holder_of(path) == path && !path.starts_with("cycle ") && path.find_first_of("{<(") == std::string_view::npos;
+}
 
 HeldBy held_by(const TraceData& data, StorageId storage) {
   const Held* held = data.owners.of(storage);
@@ -57,6 +63,7 @@ HeldBy held_by(const TraceData& data, StorageId storage) {
 Holding::Holding(const TraceData& data, const GrowingSites& growing) : data_(data) {
   std::map<std::string_view, ScanId> latest;  // by variable: the last reading that found a value
   for (const auto& [stack, site] : growing.sites) {
+    add_adding(site);
     add_returned(site);
     for (const Living& living : site.living) {
       const OwnerPath* path = as_value(data, living.storage->id);
@@ -70,6 +77,25 @@ Holding::Holding(const TraceData& data, const GrowingSites& growing) : data_(dat
       const OwnerPath* path = as_value(data, living.storage->id);
       if (path != nullptr && path->last_scan < latest.at(data.text(path->path))) earlier_.insert(living.storage->id);
     }
+  }
+}
+
+void Holding::add_adding(const OutlivingSite& site) {
+  std::map<ContainerId, std::map<ScanId, Series>> found;
+  for (const Living& living : site.living) {
+    for (const FoundIn& each : data_.owners.where_found(living.storage->id)) {
+      found[each.container][each.scan].push_back(&living);
+    }
+  }
+  for (const auto& [container, by_scan] : found) {
+    std::size_t gone = 0;
+    for (const auto& [scan, series] : by_scan) gone += series.size();
+    const Series& last = by_scan.rbegin()->second;
+    gone -= last.size();
+    std::set<std::size_t> rounds;
+    for (const Living* each : last) rounds.insert(each->round);
+    const bool adds = rounds.size() >= kFewestAtOnce && gone <= last.size();
+    if (adds || !site.replaced.empty()) adding_.insert(container);
   }
 }
 
@@ -104,7 +130,11 @@ void Holding::add_returned(const OutlivingSite& site) {
 HeldBy Holding::of(StorageId storage) const {
   if (const auto returned = returned_.find(storage); returned != returned_.end())
     return {{returned->second.container}, false, nullptr};
-  return earlier_.contains(storage) ? HeldBy() : held_by(data_, storage);
+  if (earlier_.contains(storage)) return {};
+  HeldBy by = held_by(data_, storage);
+  if (by.containers.empty()) return by;
+  std::erase_if(by.containers, [this](ContainerId id) { return !adding_.contains(id); });
+  return by.containers.empty() ? HeldBy() : by;
 }
 
 bool Holding::is_seen(StorageId storage) const {

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <set>
+#include <string_view>
 #include <tuple>
 #include <vector>
 
@@ -28,12 +29,17 @@ struct HeldBy {
 
 [[nodiscard]] HeldBy held_by(const TraceData& data, StorageId storage);
 
+/// True for a variable or an attribute, "main: state.last": the path leads to one object. False for what has several
+/// alike: a graph, a cycle, a set, keys without a text of their own.
+[[nodiscard]] bool has_one_value(std::string_view path);
+
 /// Who holds the storages of growing places while these grow.
 class Holding {
  public:
   Holding(const TraceData& data, const GrowingSites& growing);
 
-  /// As held_by(), but: a plain variable has one value, the one of the last reading that found any. And if a later
+  /// As held_by(), but only containers that add, and nobody if there are only others. And: a
+  /// variable or attribute has one value, the one of the last reading that found any. And if a later
   /// reading found only a cycle that Python's collector can free, because the function with the container has returned,
   /// the container holds what the last reading before found there, if that was most of it; and what was made since.
   [[nodiscard]] HeldBy of(StorageId storage) const;
@@ -41,10 +47,14 @@ class Holding {
   [[nodiscard]] bool is_seen(StorageId storage) const;
 
  private:
+  void add_adding(const OutlivingSite& site);
   void add_returned(const OutlivingSite& site);
 
   const TraceData& data_;
-  std::set<StorageId> earlier_;  ///< earlier values of a variable
+  /// Containers that add: one reading found storages of several rounds in them at once, and what earlier ones had found
+  /// there was mostly there still. What `model` leads to in each trial is replaced in the next.
+  std::set<ContainerId> adding_;
+  std::set<StorageId> earlier_;  ///< earlier values of a variable or an attribute
   struct Returned {
     ContainerId container;
     bool seen = false;
