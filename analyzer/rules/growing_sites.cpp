@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "analyzer/rules/work_clock.h"
+#include "analyzer/storages/holder_names.h"
 #include "analyzer/storages/live_set.h"
 #include "analyzer/storages/storage_bytes.h"
 
@@ -25,6 +26,10 @@ constexpr double kEven = 0.3;
 constexpr double kBeyond = 2;
 /// Of what the place made lately, at least this share lives on.
 constexpr double kStillKept = 0.3;
+/// Or this many live on, at regular intervals: none of these is longer than this many times the mean, as if every sixth
+/// is kept. What happens to live on comes at random.
+constexpr std::size_t kFewestRegular = 8;
+constexpr double kLongestInterval = 2;
 /// Growth has ended if it pauses for this many times its longest pause so far.
 constexpr double kLongPause = 2;
 /// The program's other work goes on without growth if it makes this share of what it made beside it before.
@@ -65,6 +70,7 @@ class Places {
   [[nodiscard]] bool last_is_kept(const Born& kept) const;
   [[nodiscard]] bool is_beyond(const Born& born, const Born& kept) const;
   [[nodiscard]] bool still_keeps(const Born& born, const Born& kept) const;
+  [[nodiscard]] static bool is_regular(const Born& born, const Born& kept);
   [[nodiscard]] bool goes_on(const Born& born, const Born& kept) const;
 
   const TraceData& data_;
@@ -92,10 +98,14 @@ bool Places::is_even(const Born& kept) const {
          static_cast<double>(*std::ranges::min_element(quarters)) >= kEven * static_cast<double>(kept.size()) / 4;
 }
 
-/// True if a reading found the latest storage in a container. Else a variable may have it, until its next value.
+/// True if a reading found the latest storage in a container, or in a cycle that nothing frees. Else a variable may
+/// have it, until its next value.
 bool Places::last_is_kept(const Born& kept) const {
-  const Held* held = data_.owners.of(kept.back()->id);
-  return held != nullptr && !held->containers.empty();
+  const StorageId last = kept.back()->id;
+  const Held* held = data_.owners.of(last);
+  if (held == nullptr) return false;
+  const auto paths = data_.owners.paths_to(last);
+  return !held->containers.empty() || (!paths.empty() && is_lasting_cycle(data_.text(paths.front().path)));
 }
 
 bool Places::is_beyond(const Born& born, const Born& kept) const {
@@ -130,7 +140,18 @@ bool Places::still_keeps(const Born& born, const Born& kept) const {
     return std::count_if(std::ranges::lower_bound(all, late, {}, from_of), all.end(),
                          [&](const Storage* each) { return sizes.contains(each->bytes); });
   };
-  return static_cast<double>(since(kept)) >= kStillKept * static_cast<double>(since(born));
+  return static_cast<double>(since(kept)) >= kStillKept * static_cast<double>(since(born)) || is_regular(born, kept);
+}
+
+bool Places::is_regular(const Born& born, const Born& kept) {
+  if (kept.size() < kFewestRegular) return false;
+  const auto at = [&](const Storage* each) {
+    return std::ranges::lower_bound(born, each->span.from_seq, {}, from_of) - born.begin();
+  };
+  std::ptrdiff_t longest = born.end() - born.begin() - at(kept.back());
+  for (std::size_t i = 1; i < kept.size(); ++i) longest = std::max(longest, at(kept[i]) - at(kept[i - 1]));
+  const auto mean = static_cast<double>(at(kept.back()) - at(kept.front())) / static_cast<double>(kept.size() - 1);
+  return static_cast<double>(longest) <= kLongestInterval * mean;
 }
 
 /// True unless the program goes on without growth, as beside a cache that is full, or had only prepared its work.

@@ -63,6 +63,32 @@ TEST(GrowingSites, GrowthBeginsLateSkipsTurnsAndNeedsFiveBirths) {
   }
 }
 
+TEST(GrowingSites, FewOfManyGrowIfTheyComeAtRegularIntervals) {
+  for (const bool is_regular : {true, false}) {
+    TestTrace trace;
+    loop(trace, 96, [&](int i) {
+      const Handle made = trace.allocate(100);
+      const int random = i * i % 97;
+      if (is_regular ? i % 8 != 0 : random % 8 != 0) trace.drop(made);
+    });
+    TraceData data;
+    EXPECT_EQ(growing(trace, data).has_value(), is_regular);
+  }
+}
+
+TEST(GrowingSites, FourInACycleGrowIfTheCollectorIsOff) {
+  for (const bool is_off : {true, false}) {
+    TestTrace trace;
+    loop(trace, 12, [&](int i) {
+      if (i % 3 != 0) return;
+      trace.held(trace.allocate(100),
+                 {.path = is_off ? "cycle A.x → A (Python's collector is off)" : "cycle A.x → A", .otherwise = true});
+    });
+    TraceData data;
+    EXPECT_EQ(growing(trace, data).has_value(), is_off);
+  }
+}
+
 TEST(GrowingSites, WhatIsBoundedDoesNotGrow) {
   const auto bounded = [](std::size_t most, int turns) {
     TestTrace trace;

@@ -20,6 +20,9 @@ namespace dcmt::analyzer {
 /// path goes on through a graph or a cycle. Empty for a cycle that Python's collector frees.
 [[nodiscard]] std::string_view holder_of(std::string_view path);
 
+/// True for a cycle that stays, because Python's collector is off.
+[[nodiscard]] bool is_lasting_cycle(std::string_view path);
+
 /// The start of a path: "main: v" of "main: v.grad_fn MulBackward0", "program.opt" of "program.opt.state".
 [[nodiscard]] std::string_view variable_at_root(std::string_view path);
 
