@@ -4,6 +4,7 @@
 #include <functional>
 
 #include "analyzer/load/optional_text.h"
+#include "analyzer/rules/outside_growth.h"
 #include "analyzer/storages/holder_names.h"
 #include "analyzer/time/timeline.h"
 #include "trace/sql/meta_keys.h"
@@ -59,7 +60,7 @@ MemoryView memory_view(const std::string& path, const analyzer::Analysis& analys
     std::ranges::stable_sort(view.classes, std::greater(), &MemoryClass::bytes);
   }
   for (const analyzer::ArrayHolder& holder : memory.holders) {
-    if (holder.scan != memory.holders.back().scan) continue;
+    if (holder.scan != memory.holders.back().scan || analyzer::is_graph(data.text(holder.type))) continue;
     view.arrays.push_back({data.text(holder.path), analyzer::unless_empty(data.text(holder.place)),
                            analyzer::unless_empty(data.text(holder.type)), holder.arrays, holder.bytes});
   }

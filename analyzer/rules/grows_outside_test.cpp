@@ -55,6 +55,17 @@ TEST(GrowsOutside, ArraysOfNumpyAreNamedByWhatHoldsThem) {
   EXPECT_EQ(findings[0].identity.holder, "main: rows");
 }
 
+TEST(GrowsOutside, NodesOfAutogradAreNamedByTheVariableWhoseGraphHasThem) {
+  for (const std::string type : {"graph", "list of graphs"}) {
+    const std::vector<Finding> findings = findings_of({.arrays = true, .type = type});
+    ASSERT_EQ(findings.size(), 1u);
+    EXPECT_EQ(findings[0].outside->kind, "graph");
+    EXPECT_EQ(findings[0].outside->holder, "main: rows");
+    EXPECT_EQ(findings[0].outside->arrays, 60);
+    EXPECT_EQ(findings[0].confidence, Confidence::kPartial);
+  }
+}
+
 TEST(GrowsOutside, WhatTheClassesDoNotConfirmIsNoFinding) {
   EXPECT_TRUE(findings_of({.confirmed = 1 << 18}).empty());
   EXPECT_TRUE(findings_of({.kind = "libraries"}).empty());

@@ -23,6 +23,8 @@ double median(std::vector<double> values) {
 
 }  // namespace
 
+bool is_graph(std::string_view type) { return type == "graph" || type.ends_with(" of graphs"); }
+
 // The Theil–Sen estimator.
 double median_slope(std::span<const BytesAfter> points) {
   std::vector<BytesAfter> few;

@@ -31,6 +31,9 @@ struct SteadyGrowth {
 /// similar amounts, and up to its end. What fills up and stops, jumps, or shrinks again does not count.
 [[nodiscard]] std::optional<SteadyGrowth> steady_growth(std::span<const BytesAfter> points);
 
+/// True if an array_holder of this type holds nodes of autograd, and no arrays: "graph", "list of graphs".
+[[nodiscard]] bool is_graph(std::string_view type);
+
 /// Growth of memory that is not torch's.
 struct OutsideGrowth {
   std::string kind;
@@ -42,17 +45,18 @@ struct OutsideGrowth {
   static constexpr std::string_view kShape = "outside_growth";
   static void describe(auto&& field) {
     field("kind", &OutsideGrowth::kind,
-          "\"numpy\" (arrays), else the name of a memory_class: \"malloc\", \"python\", \"shared tensors\", \"shared "
+          "\"numpy\" (arrays), \"graph\" (nodes of autograd), else the name of a memory_class: \"malloc\", \"python\", "
+          "\"shared tensors\", \"shared "
           "memory\", \"files\", \"other\"");
-    field("holder", &OutsideGrowth::holder, "of arrays: what holds them, as \"main: rows\"");
+    field("holder", &OutsideGrowth::holder, "of arrays and nodes: what holds them, as \"main: rows\"");
     field("place", &OutsideGrowth::place, "where the frame stood that is the root of this path");
     field("type", &OutsideGrowth::type, "of the holder, as \"list\"; null: a variable");
     field("file", &OutsideGrowth::file, "of the largest mapping of this kind");
     field("steps", &OutsideGrowth::steps, "from the first reading of the classes to the last");
     field("per_step_bytes", &OutsideGrowth::per_step, "the median of the slopes between samples");
     field("before_bytes", &OutsideGrowth::before, "of the kind, without torch's, at the first reading");
-    field("after_bytes", &OutsideGrowth::after, "the same at the last; of arrays, those that are held");
-    field("arrays", &OutsideGrowth::arrays, "that are held");
+    field("after_bytes", &OutsideGrowth::after, "the same at the last; of arrays and nodes, those that are held");
+    field("arrays", &OutsideGrowth::arrays, "or nodes, that are held");
   }
 };
 

@@ -14,8 +14,9 @@ struct OutsideSamples {
   std::int64_t confirmed = 1 << 20;  ///< the part that the classes confirm
   std::int64_t mapped = 1 << 20;     ///< growth of the mappings
   std::int64_t torch = 0;            ///< bytes per step of torch's allocator
-  bool gpu = false;     ///< of GPU 0 500 MB beside torch, 1 MB more each step; of GPU 1 200 MB of the process
-  bool arrays = false;  ///< "main: rows" holds them, at two readings of the memory
+  bool gpu = false;           ///< of GPU 0 500 MB beside torch, 1 MB more each step; of GPU 1 200 MB of the process
+  bool arrays = false;        ///< "main: rows" holds them, at two readings of the memory
+  std::string type = "list";  ///< of their holder
 };
 
 /// Adds a sample at the end of each step of the trace at `path`, with classes at the third and the last.
@@ -31,7 +32,9 @@ inline Status add_outside_samples(const std::string& path, const OutsideSamples&
       std::to_string(how.torch) + " + " + counted(!is_shared && !is_file) + ", 50000000 + " + counted(is_file) +
       ", 1000000 + " + counted(is_shared) + ", 5000000 + n * " + std::to_string(how.torch) +
       ", 400000000 FROM temp.at;"
-      "INSERT OR IGNORE INTO string(id, text) VALUES(9001, 'main: rows'), (9002, 'list'), (9003, '/data/rows.bin'),"
+      "INSERT OR IGNORE INTO string(id, text) VALUES(9001, 'main: rows'), (9002, '" +
+      how.type +
+      "'), (9003, '/data/rows.bin'),"
       " (9004, 'train.py:9');"
       "INSERT INTO mapped SELECT n, '" +
       how.kind + "', 60000000 + n" + confirmed + ", 5000000, 70000000 + n * " + std::to_string(how.mapped) +

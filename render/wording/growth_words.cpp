@@ -88,10 +88,9 @@ std::string growth_sentence(const model::Report& report, const Form& form) {
 
 FindingWords growth_words(const ReportedFinding& finding, const Form& form) {
   const Growth& growth = *finding.growth;
-  const std::string how =
-      growth.steps > 0
-          ? fmt::format(" in {}, {} more each", counted(growth.steps, growth.unit), form.bytes(growth.per_step))
-          : std::string();
+  const std::string how = growth.steps > 0 ? fmt::format(" in {}, {} more each", counted(growth.steps, growth.unit),
+                                                         form.bytes(growth.per_step))
+                                           : std::string();
   FindingWords words{finding_title(finding),
                      fmt::format("  {}   {}{}   holder: {}", short_name(growth.holder), form.bytes(finding.bytes), how,
                                  holder_confidence(growth)),
@@ -121,9 +120,10 @@ FindingWords outside_growth_words(const ReportedFinding& finding, const Form& fo
                      {}};
   if (growth.holder) {
     words.facts.push_back({"held by", held_text(*growth.holder, growth.place, growth.type)});
-    words.facts.push_back(
-        {"of it", fmt::format("{}, {}", counted(growth.arrays.value_or(0), "array of numpy", "arrays of numpy"),
-                              form.bytes(growth.after))});
+    const std::int64_t count = growth.arrays.value_or(0);
+    const std::string of_it =
+        growth.kind == "graph" ? counted(count, "node") : counted(count, "array of numpy", "arrays of numpy");
+    words.facts.push_back({"of it", of_it + ", " + form.bytes(growth.after)});
   } else {
     if (growth.file) words.facts.push_back({"file", std::string(*growth.file)});
     words.facts.push_back({"grew", fmt::format("from {} to {} in {}", form.bytes(growth.before),

@@ -4,6 +4,7 @@ namespace dcmt::wording {
 
 std::string_view memory_class_text(std::string_view name) {
   if (name == "numpy") return "arrays of numpy";
+  if (name == "graph") return "nodes of autograd's graphs";
   if (name == "malloc") return "the C library's allocator";
   if (name == "python") return "Python's small objects";
   if (name == "libraries") return "programs and libraries";
