@@ -40,9 +40,17 @@ std::string_view name_of_group_column(GroupBy by) {
   return "kind";
 }
 
-double share_of(const model::Groups& groups, std::string_view name) {
-  const auto found = std::ranges::find(groups.groups, name, &analyzer::Group::name);
-  return found != groups.groups.end() ? found->share : 0;
+/// `groups`: of type Group or ModuleGroup.
+template <class Each>
+double share_of(const std::vector<Each>& groups, std::string_view name) {
+  const auto found = std::ranges::find(groups, name, &Each::name);
+  return found != groups.end() ? found->share : 0;
+}
+
+/// What helps where most bytes are in blocks without rows.
+std::string small_blocks_line(double share) {
+  constexpr double kMuch = 0.5;
+  return share > kMuch ? "  small blocks are recorded one by one by: dc-memtrace run --detail full\n" : "";
 }
 
 /// The categories that most bytes of all modules have.
@@ -114,17 +122,16 @@ std::string live_table(const model::LiveSet& live, const Grouping& grouping, std
                        const Style& style) {
   if (grouping.by == GroupBy::kModule) {
     const std::vector<analyzer::ModuleGroup> groups = live.by_module();
-    return module_table(grouping.depth != 0 ? analyzer::at_depth(groups, grouping.depth) : groups, most, style);
+    const std::string table =
+        module_table(grouping.depth != 0 ? analyzer::at_depth(groups, grouping.depth) : groups, most, style);
+    return table + small_blocks_line(share_of(groups, kSmallBlocks));
   }
   const model::Groups groups = live.by(grouping.by);
   std::string text = group_table(groups, grouping.by, most, style);
-  if (share_of(groups, analyzer::kNoOperator) > 0) {
+  if (share_of(groups.groups, analyzer::kNoOperator) > 0) {
     text += "  operators are recorded by: dc-memtrace run --detail operators\n";
   }
-  constexpr double kMuch = 0.5;
-  if (share_of(groups, kSmallBlocks) > kMuch)
-    text += "  small blocks are recorded one by one by: dc-memtrace run --detail full\n";
-  return text + next_storage_line(groups, path);
+  return text + small_blocks_line(share_of(groups.groups, kSmallBlocks)) + next_storage_line(groups, path);
 }
 
 std::string group_table(const model::Groups& all, GroupBy by, std::size_t most, const Style& style) {

@@ -71,6 +71,7 @@ def test_a_gathered_parameter_has_its_block_at_any_size(recording):
 
 def test_they_are_shown_as_one_group(recording):
     detail, trace, _ = recording
-    for by in ("site", "phase", "kind"):
+    for by in ("site", "phase", "kind", "module"):
         shown = recorded.tool("show", "live", trace, "--at", "300 small", "--by", by).stdout
         assert ("under 64 KiB, not followed" in shown) is (detail == "lifetimes"), shown
+        assert ("recorded one by one by: dc-memtrace run --detail full" in shown) is (detail == "lifetimes"), shown
