@@ -20,6 +20,7 @@ using analyzer::LifetimeDifference;
 using analyzer::LifetimeHistograms;
 using analyzer::LineDifference;
 using analyzer::LoneRanks;
+using analyzer::ModuleDifference;
 using analyzer::NumberDifference;
 using analyzer::RunRow;
 using analyzer::SavedDifference;
@@ -59,6 +60,21 @@ std::string line_text(const LineDifference& line) {
                      line.caller.empty() ? "" : ", called at " + line.caller);
 }
 
+/// Which modules a change is for. Small ones are left out.
+std::string modules_text(const NumberDifference& number) {
+  constexpr std::size_t kMost = 5;
+  constexpr std::int64_t kLeast = 50;  // the part of the largest change
+  std::string text;
+  for (std::size_t i = 0; i < std::min(kMost, number.modules.size()); ++i) {
+    const ModuleDifference& each = number.modules[i];
+    if (std::abs(each.change()) * kLeast < std::abs(number.modules.front().change())) break;
+    text +=
+        fmt::format("    {}  {}  {}\n", left(i == 0 ? "for" : "", 5), right(wording::signed_bytes(each.change()), 16),
+                    each.module.empty() ? "(outside of modules)" : each.module);
+  }
+  return text;
+}
+
 /// Only peaks and growth have lines. Lines that an earlier number already shows are not repeated; a line may have
 /// another holder at another peak.
 std::string numbers_text(const std::vector<NumberDifference>& numbers) {
@@ -88,7 +104,7 @@ std::string numbers_text(const std::vector<NumberDifference>& numbers) {
       with_holders += line_text(line) + (growth ? ", by all steps" : "") +
                       (line.holder.empty() ? "" : ", held by " + line.holder) + "\n";
     }
-    if (said.insert(lines).second) text += with_holders;
+    if (said.insert(lines).second) text += with_holders + modules_text(number);
   }
   return text;
 }

@@ -313,6 +313,7 @@ TEST(JsonSchema, DocumentedKeysAndWrittenKeysAgree) {
   analyzer::Difference difference;
   difference.order.first = difference.order.lifetimes = 1;
   analyzer::NumberDifference number{"peak.forward", 8, 16, {{}}};
+  number.modules = {{}};
   difference.numbers = {number};
   difference.steps = {{}};
   difference.findings = {{}};

@@ -34,6 +34,20 @@ def test_what_differs_most_is_said_first_and_its_line_once(tmp_path, monkeypatch
     assert "no difference" in diff(before, before)
 
 
+def test_the_layers_that_a_peak_has_changed_for_are_named(tmp_path):
+    before, after = training(tmp_path / "a.dcmt"), training(tmp_path / "b.dcmt", PLANTED)
+    assert "outside of modules" not in diff(before, after)
+    for trace in (before, after):
+        with sqlite3.connect(trace) as database:
+            name = database.execute("INSERT INTO string SELECT max(id) + 1, 'model.layers.3' FROM string RETURNING id").fetchone()[0]
+            database.execute("INSERT INTO module VALUES(7, ?)", (name,))
+            database.execute("UPDATE block SET module = 7 WHERE bytes = ?", (MIB,))
+    assert "\n    for        +1,048,576 B  model.layers.3\n" in diff(before, after)
+    number = json.loads(diff("--json", before, after))["differences"][0]["numbers"][0]
+    (module,) = number["modules"]
+    assert (module["module"], module["after_bytes"] - module["before_bytes"]) == ("model.layers.3", MIB)
+
+
 def test_another_number_of_steps_is_no_difference(tmp_path):
     text = diff(training(tmp_path / "a.dcmt", steps=6), training(tmp_path / "b.dcmt", steps=9))
     assert "no difference" in text

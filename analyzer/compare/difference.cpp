@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <functional>
 #include <iterator>
 #include <map>
 #include <tuple>
@@ -39,18 +40,34 @@ std::vector<LineDifference> lines_of(const std::vector<AllocationLine>& before,
   return lines;
 }
 
+/// Empty if only what no module allocated is known.
+std::vector<ModuleDifference> modules_of(const PeakFact& before, const PeakFact& after) {
+  std::map<std::string, ModuleDifference> by_name;
+  for (const auto& [name, bytes] : before.modules) by_name[name].before = bytes;
+  for (const auto& [name, bytes] : after.modules) by_name[name].after = bytes;
+  std::vector<ModuleDifference> modules;
+  if (by_name.empty() || by_name.rbegin()->first.empty()) return modules;
+  for (auto& [name, each] : by_name) {
+    each.module = name;
+    if (each.change() != 0) modules.push_back(std::move(each));
+  }
+  std::ranges::stable_sort(modules, std::greater(), [](const auto& each) { return std::abs(each.change()); });
+  return modules;
+}
+
 class Numbers {
  public:
   explicit Numbers(Difference& difference, std::string_view unit = NumberDifference::kBytes)
       : difference_(difference), unit_(unit) {}
 
   void add(const std::string& name, std::optional<std::int64_t> before, std::optional<std::int64_t> after,
-           const std::vector<AllocationLine>& lines_before = {}, const std::vector<AllocationLine>& lines_after = {}) {
+           const std::vector<AllocationLine>& lines_before = {}, const std::vector<AllocationLine>& lines_after = {},
+           std::vector<ModuleDifference> modules = {}) {
     if (before == after) {
       difference_.equal += before ? 1 : 0;
       return;
     }
-    NumberDifference number{name, before, after, {}, unit_};
+    NumberDifference number{name, before, after, {}, unit_, std::move(modules)};
     if (!lines_before.empty() || !lines_after.empty()) {
       number.lines = lines_of(lines_before, lines_after, number.change());
     }
@@ -77,8 +94,9 @@ void compare_peaks(const std::vector<PeakFact>& before, const std::vector<PeakFa
     return peak != nullptr ? std::optional(peak->bytes.value) : std::nullopt;
   };
   const auto add = [&](const PeakFact* was, const PeakFact* is, const std::string& name) {
-    numbers.add("peak." + name, bytes(was), bytes(is), (was != nullptr ? *was : kNone).lines,
-                (is != nullptr ? *is : kNone).lines);
+    const PeakFact& one = was != nullptr ? *was : kNone;
+    const PeakFact& other = is != nullptr ? *is : kNone;
+    numbers.add("peak." + name, bytes(was), bytes(is), one.lines, other.lines, modules_of(one, other));
   };
   for (const PeakFact& was : before) add(&was, named(after, was.name), was.name);
   for (const PeakFact& is : after) {

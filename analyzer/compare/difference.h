@@ -33,11 +33,27 @@ struct LineDifference {
   }
 };
 
+/// A torch.nn.Module whose bytes at a peak differ.
+struct ModuleDifference {
+  std::string module;
+  Bytes before, after;
+
+  [[nodiscard]] std::int64_t change() const { return after.value - before.value; }
+
+  static constexpr std::string_view kShape = "module_difference";
+  static void describe(auto&& field) {
+    field("module", &ModuleDifference::module, "\"model.layers.3.mlp\"; empty: what no module allocated");
+    field("before_bytes", &ModuleDifference::before, "");
+    field("after_bytes", &ModuleDifference::after, "");
+  }
+};
+
 struct NumberDifference {
   std::string name;  ///< "peak.forward"
   std::optional<std::int64_t> before, after;
   std::vector<LineDifference> lines;  ///< of a peak: the lines that explain most of the change first
   std::string_view unit = kBytes;
+  std::vector<ModuleDifference> modules = {};  ///< of a peak: those that differ, the largest change first
 
   static constexpr std::string_view kBytes = "bytes", kCount = "count";
 
@@ -53,6 +69,8 @@ struct NumberDifference {
     field("change", &NumberDifference::change, "");
     field("unit", &NumberDifference::unit, "\"bytes\", \"count\"");
     field("lines", &NumberDifference::lines, "of a peak, what explains most of the change first");
+    field("modules", &NumberDifference::modules,
+          "of a peak, those that differ, the largest change first; empty if no module is known");
   }
 };
 

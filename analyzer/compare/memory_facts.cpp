@@ -5,6 +5,7 @@
 #include <string_view>
 #include <utility>
 
+#include "analyzer/storages/block_module.h"
 #include "analyzer/storages/live_set.h"
 #include "analyzer/storages/origins.h"
 #include "analyzer/storages/without_numbers.h"
@@ -331,7 +332,12 @@ void add_lives_and_graphs(const Analysis& analysis, MemoryFacts& facts) {
         analysis.devices, [&](const DeviceAnalysis& each) { return data.text(each.device) == of.device; });
     if (device == analysis.devices.end()) continue;
     of.lives = lifetime_facts(analysis, device->device);
-    for (PeakFact& peak : of.peaks) peak.graph = graphs.at(device->device, peak.at);
+    for (PeakFact& peak : of.peaks) {
+      peak.graph = graphs.at(device->device, peak.at);
+      for (const Block* block : live_blocks(data, device->device, peak.at)) {
+        peak.modules[std::string(module_of(data, *block))].value += block->bytes.value;
+      }
+    }
   }
 }
 
@@ -344,7 +350,7 @@ std::vector<PeakFact> peaks_beside(const MemoryFacts& facts, const DeviceFacts* 
     auto known = std::ranges::find(peaks, kind, &PeakFact::name);
     if (known == peaks.end()) known = peaks.insert(known, PeakFact{kind, {}, {}, {}});
     if (device.peak > known->bytes)
-      *known = {kind, device.peak, highest->step, highest->lines, highest->at, highest->graph};
+      *known = {kind, device.peak, highest->step, highest->lines, highest->at, highest->graph, highest->modules};
   }
   return peaks;
 }

@@ -25,6 +25,8 @@ struct PeakFact {
   std::vector<AllocationLine> lines;  ///< by function, then line
   Sequence at = {};
   GraphFacts graph = {};  ///< see add_lives_and_graphs()
+  /// By torch.nn.Module, "" for what none allocated; see add_lives_and_graphs().
+  std::map<std::string, Bytes> modules = {};
 };
 
 /// "cuda" of "cuda:0".
@@ -84,8 +86,8 @@ struct MemoryFacts {
 /// phases. A trace whose rows were not kept has one peak, "run".
 [[nodiscard]] MemoryFacts memory_facts(const std::string& path, const Analysis& analysis);
 
-/// Adds what a comparison of two runs needs and a gate does not: how long blocks lived, and what the graph had saved at
-/// each peak. `facts` must come from the same analysis.
+/// Adds what a comparison of two runs needs and a gate does not: how long blocks lived, what the graph had saved at
+/// each peak, and which modules its bytes are for. `facts` must come from the same analysis.
 void add_lives_and_graphs(const Analysis& analysis, MemoryFacts& facts);
 
 /// The peaks of the devices other than `main`: for each kind of device ("cpu", "cuda") the highest one, with its lines.
