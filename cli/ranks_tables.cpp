@@ -141,7 +141,8 @@ std::string residual_table(const RankComparison& comparison, const Style& style)
     for (const ResidualDifference::Side& side : difference.sides) {
       const bool head = &side == &difference.sides.front();
       table.add({head ? keys_text(comparison, difference.key.graph, groups[i].keys) : "", ranks_name(side.ranks),
-                 std::string(fate_text(side.fate)), side.fate == analyzer::Fate::kResidual ? exact_bytes(side.bytes.value) : ""});
+                 std::string(fate_text(side.fate)),
+                 side.fate == analyzer::Fate::kResidual ? exact_bytes(side.bytes.value) : ""});
     }
   }
   return "\n" + table.text(style, kIndent) + more_text(groups.size(), "group");

@@ -10,9 +10,12 @@ using analyzer::RoundKind;
 
 std::string_view unit_of(RoundKind kind) {
   switch (kind) {
-    case RoundKind::kStep: return "step";
-    case RoundKind::kBackward: return "backward";
-    case RoundKind::kCall: return "call";
+    case RoundKind::kStep:
+      return "step";
+    case RoundKind::kBackward:
+      return "backward";
+    case RoundKind::kCall:
+      return "call";
   }
   return "";
 }

@@ -27,7 +27,8 @@ struct Group {
     field("name", &Group::name,
           "of the site, operator, phase, kind (\"gathered parameter\", \"other\") or owner: the parameter that was "
           "gathered (\"graph 0 id 3\", \"layers.0.weight (FSDP2)\", or \"-\"), or origin of its gather (\"compiled\", "
-          "\"hook\"), or holder (\"main: losses\", \"holder not known\"), or category (\"optimizer state\"); in every grouping "
+          "\"hook\"), or holder (\"main: losses\", \"holder not known\"), or category (\"optimizer state\"); in every "
+          "grouping "
           "\"under 64 KiB, not followed\"");
     field("bytes", &Group::bytes, "");
     field("blocks", &Group::blocks, "0: their number is not known");

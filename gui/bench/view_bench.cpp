@@ -83,7 +83,9 @@ int main(int argc, char** argv) {
   document.band_curves = &band_curves;
   for (std::uint16_t band = 0; band < kBandsOfBench; ++band)
     document.bands.push_back({"band", band == 0 ? 1 : 0, true});
-  document.label = [&](LifetimeId id, std::string& text) { text = dcmt::rounded_bytes(recording.lifetimes()[id].bytes); };
+  document.label = [&](LifetimeId id, std::string& text) {
+    text = dcmt::rounded_bytes(recording.lifetimes()[id].bytes);
+  };
 
   Painter painter;
   const dcmt::gui::bench::Frames frames = dcmt::gui::bench::draw_frames(document, appearance, painter);

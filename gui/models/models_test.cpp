@@ -5,8 +5,8 @@
 
 #include "gui/models/link.h"
 #include "gui/models/selection.h"
-#include "gui/models/words.h"
 #include "gui/models/table_model.h"
+#include "gui/models/words.h"
 
 namespace dcmt::gui {
 namespace {

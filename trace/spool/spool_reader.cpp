@@ -126,7 +126,7 @@ std::uint64_t SpoolReader::lost() const { return header().lost.load(std::memory_
 AskedReading SpoolReader::asked_reading() const {
   const std::uint32_t word = header().asked_reading.load(std::memory_order_acquire);
   return word <= static_cast<std::uint32_t>(AskedReading::kHeld) ? static_cast<AskedReading>(word)
-                                                                    : AskedReading::kNone;
+                                                                 : AskedReading::kNone;
 }
 
 SpoolReader::Holds SpoolReader::holds() const {

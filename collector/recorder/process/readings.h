@@ -62,7 +62,7 @@ class Readings {
   std::unique_ptr<MemoryReader> variables_, all_;  ///< by scope; nullptr: the memory is not read, or cannot be
   ScanSchedule schedule_;
   struct Began {
-    double at = 0;     ///< begin, in seconds as of SpoolDrain
+    double at = 0;       ///< begin, in seconds as of SpoolDrain
     Progress program;    ///< at the begin: the reading may miss later events
     bool waits = false;  ///< the process waits for it
   };
