@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import subprocess
 
 import pytest
 import recorded
 
 LIBRARY = recorded.BUILD / "lib" / "tests" / "libdcmt_native_holders.so"
 NAMES = ["g_tensor", "g_vector", "g_map[abi:cxx11]", "g_session", "g_list", "g_storage", "(anonymous namespace)::hidden()::kept"]
+KEEPING = recorded.BUILD / "bin" / "libtorch_keeping"
+OUTPUT = 64 * 1024 * 4  # of each of its steps
 BUCKETS = 50_009 * 4  # and one of 50,010 that only a running function has
 
 
@@ -32,16 +35,18 @@ def test_static_variables_of_a_library_are_the_holders(step, tmp_path):
     } | {thread}
 
 
-@pytest.mark.parametrize("where", ["list", "nothing"])
-def test_a_static_variable_of_a_program_without_python_is_a_holder(where, tmp_path):
-    program = recorded.BUILD / "bin" / "libtorch_keeping"
-    result = recorded.tool("run", "-o", tmp_path / "out", "--", program, where)
-    assert result.returncode == 0, result.stderr
-    (trace,) = recorded.traces(tmp_path / "out")
-    (live,) = json.loads(recorded.tool("show", "live", "--json", "--at", "peak", trace).stdout)["traces"]
-    held = {group["name"]: group["bytes"] for group in live["by_holder"] if "kept::" in group["name"]}
-    if where == "list":
-        assert list(held) == ["libtorch_keeping: kept::list"]
-        assert held["libtorch_keeping: kept::list"] % (64 * 1024 * 4) == 0, "each output has 64 by 1,024 floats"
-    else:
-        assert held == {}
+@pytest.mark.parametrize(("where", "name"), [("list", "kept::list"), ("map", "kept::map"), ("member", "kept::trainer"), ("nothing", None)])
+def test_a_static_variable_of_a_program_without_python_is_a_holder(where, name):
+    program = subprocess.Popen([KEEPING, where], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    try:
+        assert program.stdout.readline() == "ready\n"
+        shown = recorded.tool("snapshot", program.pid, "--smallest", OUTPUT, "--json")
+    finally:
+        program.communicate()
+    assert program.returncode == 0 and shown.returncode == 0, shown.stderr
+    storages = json.loads(shown.stdout)["storages"]
+    held = [each for each in storages if any("kept::" in holder["path"] for holder in each["holders"])]
+    assert {each["bytes"] for each in held} == ({OUTPUT} if name else set())
+    assert len(held) == (20 if name else 0), "steps"
+    for each in held:
+        assert [holder["path"].split(" → ")[0] for holder in each["holders"]] == [f"{KEEPING.name}: {name}"]

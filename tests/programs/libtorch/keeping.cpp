@@ -1,13 +1,13 @@
-// Trains with libtorch alone, without Python, and keeps one output of each step in a static variable.
+// Trains with libtorch alone, without Python, and keeps one output of each step in a static variable. Then it writes a
+// line and waits for the end of its input, to be inspected.
 //
 // Usage: libtorch_keeping list|map|member|nothing
 #include <torch/torch.h>
 
-#include <chrono>
+#include <cstdio>
 #include <map>
 #include <memory>
 #include <string_view>
-#include <thread>
 #include <vector>
 
 namespace kept {
@@ -31,7 +31,7 @@ void keep(std::string_view where, int step, const torch::Tensor& output) {
 
 int main(int argc, char** argv) {
   if (argc != 2) return 2;
-  constexpr int kSteps = 100;
+  constexpr int kSteps = 20;
   constexpr int kBatch = 64, kWidth = 1024;
   torch::manual_seed(0);
   torch::set_num_threads(1);
@@ -44,7 +44,10 @@ int main(int argc, char** argv) {
     output.square().mean().backward();
     optimizer.step();
     kept::keep(argv[1], step, output.detach());
-    std::this_thread::sleep_for(std::chrono::milliseconds(25));
+  }
+  std::puts("ready");
+  std::fflush(stdout);
+  while (std::getchar() != EOF) {
   }
   return 0;
 }
