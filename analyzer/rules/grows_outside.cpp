@@ -25,7 +25,7 @@ constexpr double kLeast = 8.0 * (1 << 20), kLeastShare = 0.01;
 constexpr double kLeastPerStep = 4096, kLeastShareOfLog = 0.1;
 /// The share of the counters' growth that the classes must confirm.
 constexpr double kConfirmed = 0.5;
-/// The same for nodes of autograd: each also has blocks that are not counted, for its edges and what it knows of
+/// The same for nodes of autograd: each also has blocks that are not counted, for its edges and the facts of its
 /// inputs. Of 123 nodes of 40 layers, those had 1.5 times the bytes of the nodes' own blocks.
 constexpr double kConfirmedByNodes = 0.25;
 /// malloc has holes between tensors that are kept, where others were. In a list of equal outputs, the holes had 0.9

@@ -26,7 +26,7 @@ class LossBook {
   /// Writes the number of omitted lifetimes, if there are any.
   Status commit();
 
-  /// Lost records, of which the agent or the recorder knows.
+  /// Records that the agent or the recorder has counted as lost.
   [[nodiscard]] std::int64_t count() const { return count_; }
 
   template <class Visit>
