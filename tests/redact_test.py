@@ -47,6 +47,7 @@ def undisclosed_training(model):
 
 undisclosed_training(HushNetwork())
 '''
+OUTPUT = 512 * 256 * 4  # bytes of classified_output
 WORDS = ("HushNetwork", "hidden_projection", "confidential_archive", "undisclosed_training", "classified_output", "whispered",
          "clandestine", "customer", "classified_folder", "covert_program", "hunter2", "password")
 
@@ -191,9 +192,11 @@ def test_the_copy_says_the_same_in_bytes(both):
     before, after = essence(trace), essence(redacted)
     assert after == before
     assert before["findings"]
-    # Statements say until when a variable has its value. Without them, it may have it until the step ends.
-    for least, predicted, step in zip(predicted_steps(trace), predicted_steps(redacted), before["steps"], strict=True):
-        assert least[0] <= predicted[0] <= step["begin_bytes"] and least[1] <= predicted[1] <= step["peak_bytes"]
+    # Statements say that a variable has its value until the next one. Without them it may be taken to have it only until
+    # the step ends: of one output the copy may say less.
+    for exact, predicted, step in zip(predicted_steps(trace), predicted_steps(redacted), before["steps"], strict=True):
+        assert 0 <= exact[0] - predicted[0] <= OUTPUT and 0 <= exact[1] - predicted[1] <= OUTPUT
+        assert exact[0] <= step["begin_bytes"] and exact[1] <= step["peak_bytes"]
 
 
 def counts_of(trace, baseline):

@@ -115,14 +115,14 @@ CommonNames common_names(const TraceData& data, const Holding& holding, const Gr
   return names;
 }
 
-std::map<std::string, Group> groups_of(const TraceData& data, const GrowingSites& growing) {
+std::map<std::string, Group> groups_of(const TraceData& data, const GrowingSites& growing, const Holding& holding,
+                                       const OwnUse& own_use) {
   std::map<std::string, Group> groups;
-  const Holding holding(data, growing);
   const LatestValues latest(data, holding, growing);
-  const OwnUse own_use(data, holding, growing);
   const CommonNames names = common_names(data, holding, growing);
   for (const auto& [stack, site] : growing.sites) {
     const UsualHolders usual(holding, site);
+    const auto first = own_use.first_replaced().find(stack);
     for (const Living& living : site.living) {
       const HeldBy common = usual.of(living.position);
       // What a step or backward pass makes that does not end may still be dropped.
@@ -163,6 +163,9 @@ std::map<std::string, Group> groups_of(const TraceData& data, const GrowingSites
       const bool frees = by.path != nullptr &&
                          (only_cycles_hold(data, by.path->storage) || only_one_variable_leads(data, by.path->storage));
       group.add(data, site, living, needed_until, seen, frees, frees);
+      if (first == own_use.first_replaced().end()) continue;
+      group.growth.beside.push_back(first->second);
+      group.growth.beside.back().frees = frees;
     }
   }
   return groups;
@@ -185,27 +188,40 @@ void count_rounds(const Group& group, Growth& growth) {
   growth.rounds = most.rounds->steps() + open - most.rounds->steps_before(most.rounds->at(most.first));
 }
 
-/// True if one of the statements led to the birth of the storage, by calls or itself.
-bool is_made_by(const TraceData& data, const Storage& storage, const std::set<std::string>& sites) {
-  for (const FrameText& frame : frames_of(data, storage.birth.stack)) {
-    if (frame.library()) continue;
-    if (sites.contains(std::string(short_path(frame.file, 1)) + ":" + std::to_string(frame.line))) return true;
+/// True if one of the statements led to the birth of the storage, by calls or itself. A call may lead to the function
+/// that stores, too. What that function makes in other statements is not the call's.
+bool is_made_by(const TraceData& data, const StatementUse& program, StackId place, const std::set<std::string>& sites) {
+  for (const Stack* stack = data.stacks.find(place); stack != nullptr; stack = data.stacks.find(stack->parent)) {
+    const auto [source, number] = program.at(*stack);
+    if (source == nullptr || source->statement_at(number) == 0) continue;
+    const std::string file(short_path(data.text(data.frames.find(stack->frame)->file), 1));
+    bool has_site = false;
+    for (const PythonSource::Line& line : source->lines()) {
+      if (line.function != source->lines()[number - 1].function) continue;
+      if (!sites.contains(file + ":" + std::to_string(line.number))) continue;
+      if (source->statement_at(line.number) == source->statement_at(number)) return true;
+      has_site = true;
+    }
+    if (has_site) return false;
   }
   return false;
 }
 
 /// What the storing statement itself makes, as in `losses.append(v.clone())`, the program needs until it has made the
 /// last of it in this round.
-void free_at_storing(const TraceData& data, Growth& growth) {
+void free_at_storing(const TraceData& data, const StatementUse& program, Growth& growth) {
   std::set<std::string> sites;
   for (const auto* statements : {&growth.stored_by.statements, &growth.stored_by.calls}) {
     for (const StoringStatement& each : *statements) sites.insert(each.site);
   }
+  if (sites.empty()) return;
+  std::map<StackId, bool> is_made;  // by place
+  for (const GrowingSite& site : growth.sites) is_made[site.stack] = is_made_by(data, program, site.stack, sites);
   std::map<Sequence, Sequence> last_made;  // by the end of their use
   const auto each_made = [&](auto&& visit) {
     for (GrowingStorage& each : growth.storages) {
       const Storage* storage = data.storages.find(each.storage);
-      if (each.needed_until.valid() && is_made_by(data, *storage, sites)) visit(each, storage->span.from_seq);
+      if (each.needed_until.valid() && is_made[storage->birth.stack]) visit(each, storage->span.from_seq);
     }
   };
   each_made([&](const GrowingStorage& each, Sequence made) {
@@ -234,7 +250,9 @@ std::vector<Finding> grows(const TraceData& data, const Releases&) {
   std::vector<Finding> findings;
   const GrowingSites growing = growing_sites(data);
   const double small = small_bytes_at(data, growing.end);
-  for (auto& [name, group] : groups_of(data, growing)) {
+  const Holding holding(data, growing);
+  const OwnUse own_use(data, holding, growing);
+  for (auto& [name, group] : groups_of(data, growing, holding, own_use)) {
     // Otherwise these are storages of the last rounds, which may still be dropped.
     if (group.adding.size() < kFewestAdding) continue;
     Finding finding;
@@ -247,7 +265,7 @@ std::vector<Finding> grows(const TraceData& data, const Releases&) {
     std::vector<StackId> made_at;
     for (const GrowingSite& site : growth.sites) made_at.push_back(site.stack);
     growth.stored_by = stored_by(data, growth.holder, made_at);
-    free_at_storing(data, growth);
+    free_at_storing(data, own_use.statements(), growth);
     count_rounds(group, growth);
     finding.bytes = group.held.bytes();
     growth.per_round = Bytes(finding.bytes.value / std::max<std::int64_t>(1, growth.rounds));

@@ -44,15 +44,6 @@ bool calls_with(std::string_view part, const std::set<std::string_view>& names) 
 
 }  // namespace
 
-bool has_name(std::string_view code, std::string_view name) {
-  for (std::size_t at = code.find(name); at != npos; at = code.find(name, at + 1)) {
-    const std::size_t end = at + name.size();
-    const bool begins = at == 0 || (!is_of_name(code[at - 1]) && code[at - 1] != '.');
-    if (begins && (end == code.size() || !is_of_name(code[end]))) return true;
-  }
-  return false;
-}
-
 MadeValues::MadeValues(const PythonSource& source, const std::set<std::size_t>& made_at) : source_(source) {
   for (const std::size_t number : made_at) {
     if (number == 0 || number > source.lines().size()) continue;

@@ -44,7 +44,4 @@ class MadeValues {
   ByFunction all_;                 ///< and what is computed from it
 };
 
-/// True if the code has the name as a whole word.
-[[nodiscard]] bool has_name(std::string_view code, std::string_view name);
-
 }  // namespace dcmt::analyzer

@@ -9,10 +9,8 @@
 #include <string_view>
 #include <vector>
 
-#include "analyzer/rules/python_source.h"
 #include "analyzer/rules/usual_holders.h"
 #include "analyzer/storages/holder_names.h"
-#include "trace/base/code_path.h"
 
 namespace dcmt::analyzer {
 namespace {
@@ -27,7 +25,8 @@ struct Evidence {
 
 class ReadingsBetween {
  public:
-  ReadingsBetween(const TraceData& data, const std::vector<ContainerId>& keeping) : data_(data), keeping_(keeping) {}
+  /// @param keeping  containers that keep storages, also under other names
+  ReadingsBetween(const TraceData& data, const std::set<ContainerId>& keeping) : data_(data), keeping_(keeping) {}
 
   void add(const Living& living, const Living& next, Evidence& evidence) const {
     std::set<ScanId> kept;
@@ -71,12 +70,12 @@ class ReadingsBetween {
       return path.scan <= scan && scan <= path.last_scan && is_what_keeps(data_.text(path.path));
     });
     return is_kept && std::ranges::none_of(data_.owners.where_found(storage), [&](const FoundIn& each) {
-             return each.scan == scan && std::ranges::find(keeping_, each.container) != keeping_.end();
+             return each.scan == scan && keeping_.contains(each.container);
            });
   }
 
   const TraceData& data_;
-  const std::vector<ContainerId> keeping_;
+  const std::set<ContainerId>& keeping_;
 };
 
 /// The end of its round; for an open round, after all others.
@@ -94,44 +93,6 @@ Sequence end_of_tensors(const TraceData& data, StorageId storage) {
   return end;
 }
 
-/// The user's statements that make the storages of a place.
-class Statements {
- public:
-  explicit Statements(const TraceData& data) : data_(data) {
-    for (const SourceFile& source : data.sources) {
-      if (!is_library_file(data.text(source.path))) sources_.try_emplace(source.path, source.text);
-    }
-  }
-
-  /// True if a variable has the storages that its function deletes. Else, a variable has its value until the next.
-  [[nodiscard]] bool deletes(StackId id) const {
-    for (const Stack* stack = data_.stacks.find(id); stack != nullptr; stack = data_.stacks.find(stack->parent)) {
-      const auto [source, line] = at(*stack);
-      if (source != nullptr && source->deletes_what_is_made_at(line)) return true;
-    }
-    return false;
-  }
-
-  /// The variables whose values the storages are, one after the other: the statement itself makes them.
-  [[nodiscard]] std::set<std::string_view> given_values(StackId id) const {
-    const Stack* stack = data_.stacks.find(id);
-    if (stack == nullptr) return {};
-    const auto [source, line] = at(*stack);
-    return source != nullptr ? source->given_values_at(line) : std::set<std::string_view>();
-  }
-
- private:
-  [[nodiscard]] std::pair<const PythonSource*, std::size_t> at(const Stack& stack) const {
-    const Frame* frame = data_.frames.find(stack.frame);
-    const auto source = frame != nullptr ? sources_.find(frame->file) : sources_.end();
-    return source != sources_.end() ? std::pair(&source->second, static_cast<std::size_t>(frame->line))
-                                    : std::pair<const PythonSource*, std::size_t>();
-  }
-
-  const TraceData& data_;
-  std::map<StringId, PythonSource> sources_;
-};
-
 /// The innermost one.
 FrameId frame_of(const TraceData& data, StackId id) {
   const Stack* stack = data.stacks.find(id);
@@ -140,6 +101,13 @@ FrameId frame_of(const TraceData& data, StackId id) {
 
 /// "x" of "main: x" and of "program.x".
 std::string_view last_name(std::string_view variable) { return variable.substr(variable.find_last_of(".: ") + 1); }
+
+/// True if the path to what holds a storage begins with the variable.
+bool leads_to(const TraceData& data, std::string_view variable, const HeldBy& by) {
+  const auto begins = [&](StringId path) { return variable_at_root(data.text(path)) == variable; };
+  return (by.path != nullptr && begins(by.path->path)) ||
+         std::ranges::any_of(by.containers, [&](ContainerId id) { return begins(data.owners.container(id)->path); });
+}
 
 bool only_some_rounds_make(const Series& series) {
   return 2 * (series.back()->round - series.front()->round) >= 3 * (series.size() - 1);
@@ -154,8 +122,7 @@ struct OwnUse::Uses {
 };
 
 OwnUse::OwnUse(const TraceData& data, const Holding& holding, const GrowingSites& growing)
-    : data_(data), not_kept_(data, growing) {
-  const Statements statements(data);
+    : data_(data), not_kept_(data, growing), statements_(data, growing) {
   std::map<FrameId, int> places_of;  // growing ones that a frame led to
   for (const auto& [id, site] : growing.sites) {
     const Stack* stack = data.stacks.find(id);
@@ -163,18 +130,23 @@ OwnUse::OwnUse(const TraceData& data, const Holding& holding, const GrowingSites
   }
   std::map<std::string, Uses> of_variables;
   for (const auto& [stack, site] : growing.sites) {
-    if (statements.deletes(stack)) deletes_.insert(stack);
+    if (statements_.deletes(stack)) deletes_.insert(stack);
     // A statement that makes more than its value has given the variable the next one only when all of it is made.
     const bool makes_only_it = places_of[frame_of(data, stack)] == 1;
-    const auto given = makes_only_it ? statements.given_values(stack) : std::set<std::string_view>();
+    const auto given = makes_only_it ? statements_.given_values(stack) : std::set<std::string_view>();
     if (!given.empty()) add_next_values(site);
+    const std::set<std::string_view> having = add_by_statement(stack, site);
     const UsualHolders usual(holding, site);
+    const ReadingsBetween readings(data, holding.adding());
     Uses of_site;
     for (const Series& series : series_of(site)) {
-      const ReadingsBetween readings(data, usual.of(series.front()->position).containers);
+      const HeldBy keeping = usual.of(series.front()->position);
+      const bool is_said = by_statement_.contains(series.front()->storage->id);
       Evidence evidence;
       for (std::size_t i = 0; i + 1 < series.size(); ++i) readings.add(*series[i], *series[i + 1], evidence);
       for (const auto& [variable, is_value] : evidence.variables) {
+        // Another path from the variable that leads to the keeper is no other use.
+        if (having.contains(last_name(variable)) || (is_said && leads_to(data, variable, keeping))) continue;
         if (is_value && given.contains(last_name(variable))) {
           for (const Living* each : series) own_values_.insert(each->storage->id);
           continue;
@@ -185,12 +157,36 @@ OwnUse::OwnUse(const TraceData& data, const Holding& holding, const GrowingSites
       const bool has_others =
           std::ranges::all_of(series, [this](const Living* each) { return not_kept_.until(*each).has_value(); });
       const bool is_open = evidence.variables.empty() && !evidence.let_go && !has_others;
-      if (is_open && only_some_rounds_make(series)) of_site.series.push_back(series);
+      if (is_open && !is_said && only_some_rounds_make(series)) of_site.series.push_back(series);
     }
     add(of_site);
   }
   for (const auto& [variable, uses] : of_variables) add(uses);
   add_turns(growing);
+}
+
+std::set<std::string_view> OwnUse::add_by_statement(StackId stack, const OutlivingSite& site) {
+  std::set<std::string_view> variables;
+  std::optional<StatementUse::Statement> statement = statements_.statement_of(stack);
+  if (!statement) return variables;
+  for (const Living& living : site.living) {
+    const std::optional<StatementUse::Use> use = statements_.of(*statement, *living.storage);
+    if (!use || !use->until.valid()) continue;
+    Sequence until = use->until;
+    // Comparable storages that nothing keeps have shown how long the way to the value is.
+    if (use->variable.empty()) until = std::min(until, not_kept_.until(living).value_or(until));
+    by_statement_.emplace(living.storage->id, until);
+    if (!use->variable.empty()) variables.insert(use->variable);
+  }
+  if (site.replaced.empty()) return variables;
+  const Storage* first = statements_.replaced_by(*statement, *site.replaced.front());
+  if (first == nullptr) return variables;
+  std::optional<StatementUse::Statement> of_first = statements_.statement_of(first->birth.stack);
+  const auto use = of_first ? statements_.of(*of_first, *first) : std::nullopt;
+  // The variable kept it if the program needed it no more by then.
+  if (use && use->until.valid() && use->until < site.replaced.front()->span.from_seq)
+    first_replaced_[stack] = {.storage = first->id, .bytes = first->bytes, .needed_until = use->until};
+  return variables;
 }
 
 void OwnUse::add_turns(const GrowingSites& growing) {
@@ -259,6 +255,10 @@ void OwnUse::add_next_values(const OutlivingSite& site) {
 std::optional<Sequence> OwnUse::until(const Living& living) const {
   const StorageId storage = living.storage->id;
   const auto found = until_.find(storage);
+  if (const auto said = by_statement_.find(storage); said != by_statement_.end()) {
+    if (found == until_.end()) return said->second;
+    return found->second ? std::optional(std::max(said->second, *found->second)) : std::nullopt;
+  }
   const auto value = next_values_.find(storage);
   const std::optional<Sequence> next = value != next_values_.end() ? std::optional(value->second) : std::nullopt;
   const bool is_own_value = own_values_.contains(storage);

@@ -4,18 +4,22 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <string_view>
 
 #include "analyzer/rules/growing_sites.h"
+#include "analyzer/rules/growth.h"
 #include "analyzer/rules/not_kept.h"
+#include "analyzer/rules/statement_use.h"
 #include "analyzer/rules/usual_holders.h"
 
 namespace dcmt::analyzer {
 
-/// In general, until the end of the round that made the storage. Where the program deletes the variable that has it,
-/// until it has dropped what it had beside the storage, of what it drops before it makes the next one of the kind.
-/// Shorter if the storage's first tensor ends before, so that only a view keeps it. Longer if a reading after the
-/// storage's round found another holder besides the keeper. The value of a variable, `v = loss(…)`, is needed until the
-/// next value has been made. An object that a variable leads to, such as the model of a `fit` of several steps, is
+/// As the program's statements have it, if they say so, or another holder that a reading found after the storage's
+/// round. Else, in general, until the end of the round that made the storage. Where the program deletes the variable
+/// that has it, until it has dropped what it had beside the storage, of what it drops before it makes the next one of
+/// the kind. Shorter if the storage's first tensor ends before, so that only a view keeps it. Longer if a reading after
+/// the storage's round found another holder besides the keeper. The value of a variable, `v = loss(…)`, is needed until
+/// the next value has been made. An object that a variable leads to, such as the model of a `fit` of several steps, is
 /// needed until the next ones begin to be made. The latter is also assumed if only some rounds make such storages and
 /// no reading says more.
 class OwnUse {
@@ -24,9 +28,14 @@ class OwnUse {
 
   /// nullopt: to the end of the run.
   [[nodiscard]] std::optional<Sequence> until(const Living& living) const;
+  /// By place: the value, made at another place, that the first of its replaced storages has replaced.
+  [[nodiscard]] const std::map<StackId, GrowingStorage>& first_replaced() const { return first_replaced_; }
+  [[nodiscard]] const StatementUse& statements() const { return statements_; }
 
  private:
   struct Uses;
+  /// Returns the variables that have the place's storages one after the other.
+  std::set<std::string_view> add_by_statement(StackId stack, const OutlivingSite& site);
   void add_turns(const GrowingSites& growing);
   void add(const Uses& uses);
   void add_next_values(const OutlivingSite& site);
@@ -34,6 +43,9 @@ class OwnUse {
 
   const TraceData& data_;
   const NotKept not_kept_;
+  const StatementUse statements_;
+  std::map<StorageId, Sequence> by_statement_;  ///< of storages whose statement says it
+  std::map<StackId, GrowingStorage> first_replaced_;
   std::map<StorageId, std::optional<Sequence>> until_;  ///< storages that are needed beyond their round
   /// When the program had dropped what it had beside a storage, of what it drops before it makes another one that it
   /// keeps. Zero: there was nothing.

@@ -101,6 +101,25 @@ TEST(OwnUse, EndsWithTheRoundWhereAReadingFoundNothingButWhatKeepsIt) {
   EXPECT_EQ(until[3], rounds.end(12));
 }
 
+TEST(OwnUse, AnotherNameOfWhatKeepsItIsNoOtherUse) {
+  TraceData data;
+  std::vector<Handle> all;
+  int readings = 0;
+  const auto until = uses(
+      3,
+      [&](TestTrace& trace, Handle latest) {
+        all.push_back(latest);
+        trace.begin_reading();
+        const bool has_returned = ++readings == 4;  // the function whose variable leads there, too
+        const std::string name = has_returned ? "app.log.rows" : "main: rows";
+        for (const Handle each : all) trace.held(each, {.containers = {name}, .path = name + "[0]"});
+      },
+      data);
+  const Rounds rounds = Rounds::steps(data);
+  ASSERT_EQ(until.size(), 4u);
+  for (std::size_t i = 0; i < until.size(); ++i) EXPECT_EQ(until[i], rounds.end(3 * (i + 1)));
+}
+
 TEST(OwnUse, OfWhatSomeRoundsMakeItIsAssumedToLastUntilTheNext) {
   TraceData data;
   const auto until = uses(

@@ -1,7 +1,9 @@
 #include "analyzer/rules/python_source.h"
 
 #include <algorithm>
+#include <array>
 #include <cctype>
+#include <map>
 
 namespace dcmt::analyzer {
 namespace {
@@ -80,6 +82,15 @@ std::string_view trimmed(std::string_view text) {
   return text.substr(from, text.find_last_not_of(" \t\r\n") - from + 1);
 }
 
+bool has_name(std::string_view code, std::string_view name) {
+  for (std::size_t at = code.find(name); at != npos; at = code.find(name, at + 1)) {
+    const std::size_t end = at + name.size();
+    const bool begins = at == 0 || (!is_of_name(code[at - 1]) && code[at - 1] != '.');
+    if (begins && (end == code.size() || !is_of_name(code[end]))) return true;
+  }
+  return false;
+}
+
 std::vector<std::string_view> parts_of(std::string_view text, std::string_view separators) {
   std::vector<std::string_view> parts;
   int depth = 0;
@@ -122,6 +133,50 @@ std::set<std::string_view> names_given_by(std::string_view code) {
   return names;
 }
 
+namespace {
+
+constexpr std::string_view kDel = "del ";
+
+/// The statements of a line between `;`, without "if a:" and the like before them.
+std::vector<std::string_view> simple_statements_of(std::string_view line) {
+  constexpr std::array<std::string_view, 10> kBlocks = {"if",      "elif", "else",  "try", "except",
+                                                        "finally", "with", "while", "def", "class"};
+  std::vector<std::string_view> statements;
+  for (const std::string_view part : parts_of(line, ";")) {
+    const std::vector<std::string_view> parts = parts_of(part, ":");
+    const std::string_view first = parts.front().substr(0, parts.front().find_first_of(" ("));
+    const bool is_block = std::ranges::find(kBlocks, first) != kBlocks.end();
+    statements.push_back(is_block ? parts.back() : part);
+  }
+  return statements;
+}
+
+/// True for "x += 1", which may change a value or give one.
+bool changes_a_value(std::string_view statement) {
+  int depth = 0;
+  for (std::size_t i = 0; i + 1 < statement.size(); ++i) {
+    depth += depth_change(statement[i]);
+    if (depth == 0 && statement[i + 1] == '=' && std::string_view("+-*/%&|^@").find(statement[i]) != npos) return true;
+  }
+  return false;
+}
+
+/// @param equal  its first sign that gives a value
+PythonSource::Fate fate_in(std::string_view statement, std::size_t equal) {
+  using Kind = PythonSource::Fate::Kind;
+  for (const std::string_view word : {"for", "lambda", "yield", "await", "raise", "as"}) {
+    if (has_name(statement, word)) return {};
+  }
+  if (changes_a_value(statement) || statement.find(":=") != npos) return {};
+  if (has_name(statement.substr(0, 7), "return")) return {Kind::kReturned};
+  if (equal == npos) return {Kind::kDropped};
+  const std::set<std::string_view> names = names_given_by(statement);
+  if (names.size() != 1 || equal_sign(statement, equal + 1) != npos) return {};
+  return {Kind::kNamed, *names.begin()};
+}
+
+}  // namespace
+
 PythonSource::PythonSource(std::string_view code) : bare_(without_texts(code)) {
   const std::string_view bare = bare_;
   std::size_t number = 1;
@@ -153,7 +208,6 @@ void PythonSource::add_line(std::size_t number, std::string_view bare, std::stri
 }
 
 void PythonSource::note_deleted(std::string_view statements, Function& function) {
-  constexpr std::string_view kDel = "del ";
   for (const std::string_view statement : parts_of(statements, ";:")) {
     if (statement.starts_with(kDel)) add_names(statement.substr(kDel.size()), function.deleted);
   }
@@ -189,6 +243,59 @@ std::set<std::string_view> PythonSource::given_values_at(std::size_t number) con
     if (trimmed(line).starts_with("for ") || line.find(" for ") != npos) return {};
   }
   return names_given_by(lines_[first].bare);
+}
+
+std::size_t PythonSource::statement_at(std::size_t number) const {
+  return number > 0 && number <= lines_.size() ? lines_[lines_[number - 1].statement].number : 0;
+}
+
+std::set<std::string_view> PythonSource::deleted_with(std::size_t number, std::string_view variable) const {
+  std::set<std::string_view> names;
+  if (number == 0 || number > lines_.size()) return names;
+  std::map<std::string_view, int> counts;
+  for (const Line& line : lines_) {
+    if (line.function != lines_[number - 1].function) continue;
+    Function deleting;
+    note_deleted(line.bare, deleting);
+    for (const std::string_view name : deleting.deleted) ++counts[name];
+    if (deleting.deleted.contains(variable)) names.merge(deleting.deleted);
+  }
+  std::erase_if(names, [&](std::string_view name) { return name != variable && counts[name] > 1; });
+  if (counts[variable] > 1) return {variable};
+  return names;
+}
+
+bool PythonSource::gives_to_another(std::size_t number, std::string_view variable) const {
+  if (number == 0 || number > lines_.size()) return false;
+  return std::ranges::any_of(lines_, [&](const Line& line) {
+    if (line.function != lines_[number - 1].function) return false;
+    return std::ranges::any_of(simple_statements_of(line.bare), [&](std::string_view statement) {
+      if (has_name(statement.substr(0, 7), "return") || has_name(statement, "yield"))
+        return has_name(statement, variable);
+      const std::size_t equal = equal_sign(statement, 0);
+      return equal != npos && trimmed(statement.substr(equal + 1)) == variable && !names_given_by(statement).empty();
+    });
+  });
+}
+
+PythonSource::Fate PythonSource::fate_of_what_is_made_at(std::size_t number) const {
+  const std::size_t first = statement_at(number);
+  if (first == 0) return {};
+  // The name is in the first line, but words that make it unclear can be in all.
+  for (std::size_t i = first; i < lines_.size() && lines_[i].statement == first - 1; ++i) {
+    if (fate_in(trimmed(lines_[i].bare), npos).kind == Fate::Kind::kUnknown) return {};
+  }
+  Fate fate;
+  for (const std::string_view statement : simple_statements_of(lines_[first - 1].bare)) {
+    const std::size_t equal = equal_sign(statement, 0);
+    const std::string_view made = statement.substr(equal == npos ? 0 : equal + 1);
+    if (made.find_first_of("([+-*/@") == npos) continue;  // it makes nothing
+    const Fate here = fate_in(statement, equal);
+    // Which of several statements of a line has made it is unknown.
+    if (here.kind == Fate::Kind::kUnknown || (fate.kind != Fate::Kind::kUnknown && fate != here)) return {};
+    fate = here;
+  }
+  return fate;
 }
 
 }  // namespace dcmt::analyzer

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <set>
 #include <string>
 #include <string_view>
@@ -16,6 +17,8 @@ namespace dcmt::analyzer {
 [[nodiscard]] std::string_view trimmed(std::string_view text);
 /// The parts between separators that are in no brackets.
 [[nodiscard]] std::vector<std::string_view> parts_of(std::string_view text, std::string_view separators);
+/// True if the code has the name as a whole word.
+[[nodiscard]] bool has_name(std::string_view code, std::string_view name);
 /// The variables to which a line of code gives values, by `=` or as a loop's variable.
 [[nodiscard]] std::set<std::string_view> names_given_by(std::string_view code);
 /// The position of the next `=` that gives a value, outside of brackets; npos: none.
@@ -31,6 +34,20 @@ class PythonSource {
     std::string_view text;      ///< trimmed, without a comment behind it
     std::size_t function = 0;   ///< the innermost one that has the line, itself included; 0: none
     std::size_t statement = 0;  ///< index of the line with which its statement begins
+  };
+
+  /// What becomes of what a statement makes.
+  struct Fate {
+    enum class Kind : std::uint8_t {
+      kUnknown,
+      kNamed,     ///< its value is that of one variable
+      kReturned,  ///< the calling statement has the value
+      kDropped,   ///< nothing has it but what the statement gave it to: `rows.append(x.clone())`
+    };
+    Kind kind = Kind::kUnknown;
+    std::string_view name = {};  ///< of the variable
+
+    friend bool operator==(const Fate&, const Fate&) = default;
   };
 
   /// `code` must outlive it.
@@ -51,6 +68,14 @@ class PythonSource {
   /// The variables to which the statement that has this line gives values. Empty for a loop or comprehension, which
   /// makes several. What the statement makes is a variable's until it runs again.
   [[nodiscard]] std::set<std::string_view> given_values_at(std::size_t number) const;
+  [[nodiscard]] Fate fate_of_what_is_made_at(std::size_t number) const;
+  /// The variables that are deleted together with this one by a `del` of the function that has this line, itself
+  /// included. Without those that several `del` delete. Empty if none deletes it.
+  [[nodiscard]] std::set<std::string_view> deleted_with(std::size_t number, std::string_view variable) const;
+  /// True if the function that has this line gives the variable's value to another variable, `b = a`, or to its caller.
+  [[nodiscard]] bool gives_to_another(std::size_t number, std::string_view variable) const;
+  /// The line with which the statement begins that has this line; 0: there is none.
+  [[nodiscard]] std::size_t statement_at(std::size_t number) const;
 
  private:
   struct Function {
@@ -59,7 +84,7 @@ class PythonSource {
     std::set<std::string_view> deleted;  ///< variables in its `del` statements
   };
   void add_line(std::size_t number, std::string_view bare, std::string_view text);
-  void note_deleted(std::string_view statements, Function& function);
+  static void note_deleted(std::string_view statements, Function& function);
 
   const std::string bare_;
   std::vector<Line> lines_;

@@ -79,6 +79,36 @@ TEST(PythonSource, AValueIsAVariablesUnlessTheStatementMakesMany) {
   }
 }
 
+TEST(PythonSource, AValueIsAVariablesTheCallersOrOnlyWhatItIsGivenTo) {
+  using Kind = PythonSource::Fate::Kind;
+  const auto fate = [](std::string_view code) { return PythonSource(code).fate_of_what_is_made_at(1).kind; };
+  for (const char* code : {"x = f()", "if a: x = f(b)", "x = f(\n  c)", "else: x = a + b", "y = z; x = f()"}) {
+    const PythonSource source(code);
+    EXPECT_EQ(fate(code), Kind::kNamed) << code;
+    EXPECT_EQ(source.fate_of_what_is_made_at(1).name, "x") << code;
+  }
+  for (const char* code : {"return f(x)", "if a: return -a", "def f(x): return self.body(x)"}) {
+    EXPECT_EQ(fate(code), Kind::kReturned) << code;
+  }
+  for (const char* code : {"f(x)", "rows.append(x.clone())", "try: f(x)", "f(x); g(x)", "a[f(x)].add(b == c)"}) {
+    EXPECT_EQ(fate(code), Kind::kDropped) << code;
+  }
+  for (const char* code : {"a, b = f()", "x = y = f()", "x[0] = f()", "x.y = f()", "x += f()", "x = [f() for _ in y]",
+                           "f(x := g())", "x = f(); y = g()", "x = f(); g(x)", "yield f(x)", "x = await f()",
+                           "with f() as x: pass", "x = lambda: f()", "x = f(\n  y for y in z)", "x = y", "pass", ""}) {
+    EXPECT_EQ(fate(code), Kind::kUnknown) << code;
+  }
+}
+
+TEST(PythonSource, AnotherVariableOrTheCallerMayHaveAValue) {
+  for (const char* code : {"x = f()\ny = x", "x = f()\nif a: y = x", "x = f()\nreturn x", "x = f()\nyield g(x)"}) {
+    EXPECT_TRUE(PythonSource(code).gives_to_another(1, "x")) << code;
+  }
+  for (const char* code : {"x = f()\ny = x + 1", "x = f()\nself.y = x", "x = f()\ndef g():\n  return x", "x = f()"}) {
+    EXPECT_FALSE(PythonSource(code).gives_to_another(1, "x")) << code;
+  }
+}
+
 TEST(PythonSource, TextsAndCommentsDeleteNothing) {
   for (const char* code :
        {"x = 1\n'''\ndel x\n'''\n", "x = 1  #\n# del x\n", "x = 1\nmodel x\n", "x = 1\ndel x[0], x.y\n",

@@ -43,6 +43,8 @@ class Holding {
   /// reading found only a cycle that Python's collector can free, because the function with the container has returned,
   /// the container holds what the last reading before found there, if that was most of it; and what was made since.
   [[nodiscard]] HeldBy of(StorageId storage) const;
+  /// All containers that add.
+  [[nodiscard]] const std::set<ContainerId>& adding() const { return adding_; }
   /// True if a reading found the storage there.
   [[nodiscard]] bool is_seen(StorageId storage) const;
 

@@ -1,0 +1,84 @@
+// How long the program's own statements have what they make: a variable has its value until its next one.
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <optional>
+#include <set>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "analyzer/load/trace_data.h"
+#include "analyzer/rules/growing_sites.h"
+#include "analyzer/rules/python_source.h"
+
+namespace dcmt::analyzer {
+
+/// Derived from the copied sources of the user's files, and from the lines that make followed storages.
+class StatementUse {
+ public:
+  /// @param growing  something keeps these storages: their ends are not the program's
+  StatementUse(const TraceData& data, const GrowingSites& growing);
+
+  /// Where a storage is made, beside a statement of the program.
+  struct Beside {
+    bool known = false;           ///< false: the stack is incomplete
+    std::size_t line = 0;         ///< at which the statement's function is; 0: it has ended
+    std::string_view given = {};  ///< the variable to which this line gives a value; empty: unknown
+  };
+  /// The user's statement that has the value made at a place: that of the innermost frame, or, if this one returns it,
+  /// of its caller.
+  struct Statement {
+    const PythonSource* source = nullptr;
+    StringId file, function;
+    StackId caller;  ///< of its function
+    FrameId root;    ///< the outermost frame
+    std::size_t line = 0;
+    bool direct = false;  ///< no other frame is inside
+    PythonSource::Fate fate;
+    std::set<std::string_view> deleted_with =
+        {};  ///< variables that a `del` deletes together with its own, this included
+    std::unordered_map<StackId, Beside> beside = {};  ///< of the stacks that were asked for
+  };
+  /// nullopt: unknown.
+  [[nodiscard]] std::optional<Statement> statement_of(StackId stack) const;
+
+  struct Use {
+    Sequence until;             ///< zero: to the end of the run
+    std::string_view variable;  ///< that has it; empty: none
+  };
+  /// The use of a storage that the statement made, without anything else that keeps it. nullopt: unknown.
+  [[nodiscard]] std::optional<Use> of(Statement& statement, const Storage& storage) const;
+  /// The storage that the statement's value replaced when it was given to its variable, or one that ended then, too;
+  /// nullptr: unknown.
+  [[nodiscard]] const Storage* replaced_by(const Statement& statement, const Storage& value) const;
+
+  /// The user's source and its line at which a frame is; nullptr: there is none.
+  [[nodiscard]] std::pair<const PythonSource*, std::size_t> at(const Stack& stack) const;
+  /// True if a variable has the storages of a place that its function deletes.
+  [[nodiscard]] bool deletes(StackId stack) const;
+  /// The variables whose values the storages of a place are, one after the other: the innermost statement makes them.
+  [[nodiscard]] std::set<std::string_view> given_values(StackId stack) const;
+
+ private:
+  struct Event {
+    Sequence seq;
+    const Storage* storage = nullptr;
+    bool ends = false;
+  };
+  using Events = std::vector<Event>;
+
+  [[nodiscard]] Beside beside(const Statement& statement, StackId stack) const;
+  [[nodiscard]] const Beside& beside(Statement& statement, const Storage& made) const;
+  [[nodiscard]] Events::const_iterator after(Sequence seq) const;
+  [[nodiscard]] std::optional<Use> of_value(Statement& statement, const Storage& value) const;
+
+  const TraceData& data_;
+  std::map<StringId, PythonSource> sources_;
+  Events events_;  ///< ascending
+  std::set<StorageId> kept_;
+};
+
+}  // namespace dcmt::analyzer
