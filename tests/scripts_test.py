@@ -30,7 +30,7 @@ def ctest_report(folder: pathlib.Path, *cases: tuple[str, str]) -> pathlib.Path:
     ("cases", "expected"),
     [
         ([("A.one", "run"), ("A.two", "run")], (0, "2 passed, 0 failed")),
-        ([("A.one", "run"), ("A.two", "fail"), ("A.three", "notrun")], (1, "1 passed, 1 failed, 1 skipped")),
+        ([("A.one", "run"), ("A.two", "fail"), ("A.three", "notrun")], (1, "failed: A.two\n1 passed, 1 failed, 1 skipped")),
         ([], (1, "0 passed, 0 failed")),
     ],
 )
@@ -38,19 +38,23 @@ def test_totals_of_ctest(tmp_path, cases, expected):
     assert run("count_tests.py", ctest_report(tmp_path, *cases), tmp_path) == expected
 
 
-def test_a_pytest_file_counts_as_its_tests(tmp_path):
+def test_a_pytest_file_counts_as_its_tests_and_says_what_failed(tmp_path):
     (tmp_path / "inner_test.xml").write_text(
         '<testsuites><testsuite><testcase name="a"/><testcase name="b"><skipped/></testcase>'
-        '<testcase name="c"><error/></testcase></testsuite></testsuites>'
+        '<testcase classname="inner_test" name="c"><failure message="assert 1 == 2&#10; where 2 = f()">more</failure></testcase>'
+        "</testsuite></testsuites>"
     )
     report = ctest_report(tmp_path, ("A.one", "run"), ("pytest.inner_test", "fail"))
-    assert run("count_tests.py", report, tmp_path) == (1, "2 passed, 1 failed, 1 skipped")
+    assert run("count_tests.py", report, tmp_path) == (
+        1,
+        "failed: inner_test c: assert 1 == 2 where 2 = f()\n2 passed, 1 failed, 1 skipped",
+    )
 
 
 def test_a_pytest_file_that_dies_after_its_tests_has_failed(tmp_path):
     (tmp_path / "inner_test.xml").write_text('<testsuite><testcase name="a"/></testsuite>')
     report = ctest_report(tmp_path, ("pytest.inner_test", "fail"))
-    assert run("count_tests.py", report, tmp_path) == (1, "1 passed, 1 failed")
+    assert run("count_tests.py", report, tmp_path) == (1, "failed: pytest.inner_test\n1 passed, 1 failed")
 
 
 def test_no_report_is_a_failure(tmp_path):
