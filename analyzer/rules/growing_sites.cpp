@@ -6,6 +6,7 @@
 #include <iterator>
 #include <limits>
 #include <set>
+#include <span>
 #include <unordered_map>
 #include <utility>
 
@@ -34,6 +35,10 @@ constexpr double kLongestInterval = 2;
 constexpr double kLongPause = 2;
 /// The program's other work goes on without growth if it makes this share of what it made beside it before.
 constexpr double kGoesOn = 0.5;
+
+/// A place's storages become larger with those of another place: from the first half of a stretch to the second, at
+/// least by this share of the other's growth.
+constexpr double kGrowsWith = 0.25;
 
 /// Other storages that a place may make between two that replace each other.
 constexpr std::ptrdiff_t kMostBeside = 64;
@@ -72,6 +77,7 @@ class Places {
   [[nodiscard]] bool still_keeps(const Born& born, const Born& kept) const;
   [[nodiscard]] static bool is_regular(const Born& born, const Born& kept);
   [[nodiscard]] bool goes_on(const Born& born, const Born& kept) const;
+  [[nodiscard]] bool most_places_grow(const Born& chain) const;
 
   const TraceData& data_;
   const Sequence end_;
@@ -178,6 +184,33 @@ bool Places::goes_on(const Born& born, const Born& kept) const {
   return after / pause < kGoesOn * beside / (last - work_at(kept.front()));
 }
 
+/// The mean size in the second half beside that in the first half.
+double growth_of(std::span<const Storage* const> born) {
+  const auto mean = [](std::span<const Storage* const> some) {
+    double bytes = 0;
+    for (const Storage* each : some) bytes += static_cast<double>(each->bytes.value);
+    return bytes / static_cast<double>(some.size());
+  };
+  const std::size_t half = born.size() / 2;
+  return mean(born.last(half)) / mean(born.first(half));
+}
+
+/// True if most of the places that work beside the chain make larger and larger storages, too, as with batches that are
+/// sorted by length. Then a value is not larger because it contains the one before.
+bool Places::most_places_grow(const Born& chain) const {
+  const double least = 1 + kGrowsWith * (growth_of(chain) - 1);
+  std::size_t places = 0, grow = 0;
+  for (const auto& [stack, others] : born_) {
+    if (stack == chain.front()->birth.stack) continue;
+    const auto begin = std::ranges::lower_bound(others, chain.front()->span.from_seq, {}, from_of);
+    const auto end = std::ranges::upper_bound(others, chain.back()->span.from_seq, {}, from_of);
+    if (end - begin < static_cast<std::ptrdiff_t>(kFewestBirths) - 1) continue;
+    ++places;
+    grow += growth_of(std::span(begin, end)) >= least ? 1 : 0;
+  }
+  return 2 * grow > places;
+}
+
 Born Places::growing(const Born& born) const {
   Born kept;
   std::ranges::copy_if(born, std::back_inserter(kept), [this](const Storage* each) { return lives_on(each); });
@@ -205,7 +238,8 @@ Born Places::replacing(const Born& born) const {
     before = largest + 1;
   }
   std::ranges::reverse(chain);
-  const bool grows = chain.size() >= kFewestBirths && is_even(chain) && goes_on(born, chain);
+  const bool grows =
+      chain.size() >= kFewestBirths && is_even(chain) && goes_on(born, chain) && !most_places_grow(chain);
   return grows ? chain : Born();
 }
 

@@ -161,6 +161,26 @@ TEST(GrowingSites, AValueThatALargerOneReplacesGrows) {
   EXPECT_GE(site->replaced.size(), 10u);
 }
 
+TEST(GrowingSites, AValueOfLargerAndLargerBatchesDoesNotGrow) {
+  for (const bool larger_batches : {false, true}) {
+    TestTrace trace;
+    std::optional<Handle> scores;
+    for (int i = 0; i < 12; ++i) {
+      at(trace, 1);
+      const Handle batch = trace.allocate(larger_batches ? 50 * (i + 4) : 700);
+      at(trace, 2);
+      const Handle output = trace.allocate(larger_batches ? 60 * (i + 4) : 300);
+      at(trace, kLine);
+      const Handle next = trace.allocate(100 * (i + 2));
+      for (const Handle each : {batch, output}) trace.drop(each);
+      if (scores) trace.drop(*scores);
+      scores = next;
+    }
+    TraceData data;
+    EXPECT_EQ(growing(trace, data).has_value(), !larger_batches);
+  }
+}
+
 TEST(GrowingSites, AnAverageIsReplacedAndDoesNotGrow) {
   TestTrace trace;
   std::optional<Handle> average;
