@@ -347,8 +347,12 @@ Status Lifetimes::storage_end(const wire::StorageRecord& record) {
 
 Status Lifetimes::storage_resize(const wire::ResizeRecord& record) {
   if (record.storage == 0) return journal_.bad_record("a storage's change of size");
-  DCMT_ASSIGN_OR_RETURN(RowId row, see_storage(record.storage, 0, record.old_bytes, record.stack));
+  // Many operators make an empty storage and give it its size when they know it: its life begins with its bytes.
+  const bool is_born = record.old_bytes == 0 && storage(record.storage) == 0;
+  DCMT_ASSIGN_OR_RETURN(RowId row,
+                        see_storage(record.storage, 0, is_born ? record.bytes : record.old_bytes, record.stack));
   link_block(record.data, row);
+  if (is_born) return {};
   DCMT_ASSIGN_OR_RETURN(Place where, place(record.stack));
   return write_resize(row, record.bytes, where);
 }

@@ -198,6 +198,15 @@ TEST_F(LifetimesTest, ResizeLinksTheNewBlock) {
   EXPECT_EQ(rows(db, "SELECT bytes FROM storage"), (Rows{"100"}));
 }
 
+TEST_F(LifetimesTest, AnEmptyStorageThatGetsItsSizeBeginsWithIt) {
+  TestStream s;
+  s.resize(0xB0, 0, 200, 0xD1);
+  s.resize(0xB0, 200, 300, 0xD2);
+  Database db = record(s);
+  EXPECT_EQ(rows(db, "SELECT bytes FROM storage"), (Rows{"200"}));
+  EXPECT_EQ(rows(db, "SELECT bytes FROM mark WHERE kind = 'resize'"), (Rows{"300"}));
+}
+
 TEST_F(LifetimesTest, StreamsAndWhatTheCudaAllocatorHas) {
   TestStream s;
   s.reserved(2048, false);
