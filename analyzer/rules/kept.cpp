@@ -47,6 +47,14 @@ std::set<StorageId> storages_of(const std::vector<Finding>& findings) {
   return storages;
 }
 
+std::set<std::string> holders_of(const std::vector<Finding>& findings) {
+  std::set<std::string> holders;
+  for (const Finding& finding : findings) {
+    if (finding.growth) holders.insert(finding.growth->holder);
+  }
+  return holders;
+}
+
 class KeptByHolder {
  public:
   KeptByHolder(const TraceData& data, const std::vector<Finding>& findings)
@@ -54,7 +62,8 @@ class KeptByHolder {
         rounds_(Rounds::steps_or_calls(data)),
         phases_(data),
         names_(data),
-        of_findings_(storages_of(findings)) {}
+        of_findings_(storages_of(findings)),
+        have_findings_(holders_of(findings)) {}
 
   [[nodiscard]] std::size_t round_at(Sequence seq) const { return rounds_.at(seq); }
 
@@ -68,6 +77,7 @@ class KeptByHolder {
       if (round >= before || (round == 0 && (at_reading || !made_in_backward(*storage)))) continue;
       const std::optional<std::string> holder = names_.variable_of(storage->id);
       if (!holder || (at_reading && !stays(*storage, *holder)) || names_.is_replaced(storage->id)) continue;
+      if (have_findings_.contains(*holder)) continue;
       // A bucket of gradients is of the training, though no gradient is all of it.
       if (is_gradient(*holder)) continue;
       by_holder[*holder].add(*storage, block->bytes, round);
@@ -116,6 +126,7 @@ class KeptByHolder {
   const PhaseIndex phases_;
   const HolderNames names_;
   const std::set<StorageId> of_findings_;
+  const std::set<std::string> have_findings_;
   std::map<std::string, Kept> kept_;
 };
 

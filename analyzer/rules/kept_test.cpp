@@ -184,5 +184,15 @@ TEST(Kept, LessThanAHundredthOfThePeakIsNotSaid) {
   EXPECT_FALSE(kept_of(1, kAttribute, 80).empty());
 }
 
+TEST(Kept, TheHolderOfAFindingHasNoRemarkToo) {
+  const TraceData data = run(1, kAttribute, 1000, false);
+  const Peak peak = peak_of(data, devices_of(data).front());
+  Finding finding;
+  finding.growth.emplace().holder = "main: other";
+  EXPECT_EQ(kept(data, {peak}, {finding}).size(), 1u);
+  finding.growth->holder = "main: metric._computed";
+  EXPECT_EQ(kept(data, {peak}, {finding}).size(), 0u);
+}
+
 }  // namespace
 }  // namespace dcmt::analyzer
