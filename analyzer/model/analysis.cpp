@@ -38,9 +38,10 @@ StringId device_of(const TraceData& data, const Finding& finding) {
 
 /// Growth without a known holder is no finding: the next run of Python's collector may end it.
 std::vector<Remark> extract_unheld(const TraceData& data, std::vector<Finding>& findings) {
+  const auto is_unheld = [](const Finding& each) { return each.rule == "grows" && each.growth->holder.empty(); };
   std::vector<Remark> remarks;
   for (const Finding& finding : findings) {
-    if (!finding.growth || !finding.growth->holder.empty()) continue;
+    if (!is_unheld(finding)) continue;
     Remark remark;
     remark.kind = RemarkKind::kGrows;
     remark.count = static_cast<std::int64_t>(finding.growth->storages.size());
@@ -51,7 +52,7 @@ std::vector<Remark> extract_unheld(const TraceData& data, std::vector<Finding>& 
     remark.place = describe_site(data, finding.growth->sites.front().stack);
     remarks.push_back(std::move(remark));
   }
-  std::erase_if(findings, [](const Finding& each) { return each.growth && each.growth->holder.empty(); });
+  std::erase_if(findings, is_unheld);
   return remarks;
 }
 
@@ -109,16 +110,20 @@ Expected<Analysis> analyze(const TraceData& data, const Watch& watch) {
   }
   if (analysis.devices.empty()) analysis.devices.emplace_back();
   watch.done(0.6);
-  for (const auto rule :
-       {rules::out_of_memory, rules::residual, rules::use_after_release, rules::never_released, rules::grows,
-        rules::kept_by_traceback, rules::grows_outside, rules::awaits_stream, rules::reserved_beyond_active}) {
-    DCMT_RETURN_IF_ERROR(watch.check());
-    for (Finding& finding : rule(data, analysis.releases)) {
+  const auto add = [&](std::vector<Finding> findings) {
+    for (Finding& finding : findings) {
       finding.number = static_cast<std::int64_t>(analysis.findings.size()) + 1;
       finding.device = device_of(data, finding);
       analysis.findings.push_back(std::move(finding));
     }
+  };
+  for (const auto rule :
+       {rules::out_of_memory, rules::residual, rules::use_after_release, rules::never_released, rules::grows,
+        rules::kept_by_traceback, rules::grows_outside, rules::awaits_stream, rules::reserved_beyond_active}) {
+    DCMT_RETURN_IF_ERROR(watch.check());
+    add(rule(data, analysis.releases));
   }
+  add(rules::graphs_without_backward(data, analysis.findings));
   watch.done(0.8);
   analysis.remarks = remarks(data, analysis.releases);
   std::vector<Peak> peaks;

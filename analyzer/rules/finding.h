@@ -90,7 +90,7 @@ struct Finding : FindingBase {
   StringId device;                        ///< of the storages; zero: unknown
   std::vector<FindingItem> items;         ///< in order of time; empty: the finding has no parameters
   std::vector<OomVerdict> out_of_memory;  ///< similar errors, for the rule out_of_memory; else empty
-  std::optional<Growth> growth;           ///< for the rules grows and kept_by_traceback
+  std::optional<Growth> growth;           ///< for the rules grows, kept_by_traceback and graphs_without_backward
 
   /// True if the finding is not about the training and nothing of it is alive at the peak. It is reported last then.
   [[nodiscard]] bool aside() const { return trial && alive_at_peak.value == 0; }

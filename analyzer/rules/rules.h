@@ -41,4 +41,9 @@ namespace dcmt::analyzer::rules {
 /// have found them.
 [[nodiscard]] std::vector<Finding> kept_by_traceback(const TraceData& data, const Releases& releases);
 
+/// D02: what graphs have at a device's peak though no backward runs in its life: from the begin of the next forward on,
+/// nothing needs it. What grows for another reason is left out.
+/// @param others  the findings of all other rules
+[[nodiscard]] std::vector<Finding> graphs_without_backward(const TraceData& data, const std::vector<Finding>& others);
+
 }  // namespace dcmt::analyzer::rules

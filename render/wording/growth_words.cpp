@@ -22,13 +22,13 @@ std::string short_name(std::string_view holder) {
   return std::string(root == std::string_view::npos ? holder : holder.substr(root + 2));
 }
 
-std::string kept_sentence(const model::Report& report, const Form& form) {
+/// "30.0 MiB " and `how` of the findings of one rule; empty if there are none.
+std::string sum_sentence(const model::Report& report, std::string_view rule, std::string_view how, const Form& form) {
   std::int64_t bytes = 0;
   for (const ReportedFinding& finding : report.findings) {
-    if (finding.growth && finding.growth->steps == 0) bytes += finding.bytes.value;
+    if (finding.rule == rule) bytes += finding.bytes.value;
   }
-  return bytes == 0 ? std::string()
-                    : fmt::format("{} kept by the traceback of an exception. ", form.bytes(Bytes(bytes)));
+  return bytes == 0 ? std::string() : fmt::format("{} {}. ", form.bytes(Bytes(bytes)), how);
 }
 
 std::string outside_sentence(const model::Report& report, const Form& form) {
@@ -45,6 +45,7 @@ std::string outside_sentence(const model::Report& report, const Form& form) {
 
 /// Storages made after the last reading are taken to be held like others of the same place.
 std::string holder_confidence(const Growth& growth) {
+  if (growth.holder.empty()) return "unknown";
   if (growth.seen == growth.storages) return "certain";
   return fmt::format("certain for {} of {} storages", grouped(growth.seen), grouped(growth.storages));
 }
@@ -73,7 +74,8 @@ std::string growth_sentence(const model::Report& report, const Form& form) {
     holders.push_back(short_name(finding.growth->holder));
     round = finding.growth->unit;
   }
-  std::string kept = kept_sentence(report, form);
+  std::string kept = sum_sentence(report, "kept_by_traceback", "kept by the traceback of an exception", form) +
+                     sum_sentence(report, "graphs_without_backward", "saved for a backward that never ran", form);
   kept += outside_sentence(report, form);
   if (holders.empty()) return kept;
   if (holders.size() > kMostNamed) {
@@ -91,11 +93,12 @@ FindingWords growth_words(const ReportedFinding& finding, const Form& form) {
   const std::string how = growth.steps > 0 ? fmt::format(" in {}, {} more each", counted(growth.steps, growth.unit),
                                                          form.bytes(growth.per_step))
                                            : std::string();
-  FindingWords words{finding_title(finding),
-                     fmt::format("  {}   {}{}   holder: {}", short_name(growth.holder), form.bytes(finding.bytes), how,
-                                 holder_confidence(growth)),
-                     {}};
-  words.facts.push_back({"held by", held_text(growth.holder, growth.place, growth.type)});
+  FindingWords words{
+      finding_title(finding),
+      fmt::format("  {}   {}{}   holder: {}", growth.holder.empty() ? "graphs" : short_name(growth.holder),
+                  form.bytes(finding.bytes), how, holder_confidence(growth)),
+      {}};
+  if (!growth.holder.empty()) words.facts.push_back({"held by", held_text(growth.holder, growth.place, growth.type)});
   add_stored_by(growth, form, words.facts);
   for (std::size_t i = 0; i < std::min(form.most, growth.sites.size()); ++i) {
     const model::GrowthSite& site = growth.sites[i];
@@ -106,7 +109,8 @@ FindingWords growth_words(const ReportedFinding& finding, const Form& form) {
   if (growth.sites.size() > form.most) {
     words.facts.push_back({"", counted(static_cast<std::int64_t>(growth.sites.size() - form.most), "more place")});
   }
-  words.facts.push_back({"alone", fmt::format("{} are freed if only this is emptied", form.bytes(growth.alone))});
+  if (!growth.holder.empty())
+    words.facts.push_back({"alone", fmt::format("{} are freed if only this is emptied", form.bytes(growth.alone))});
   words.facts.push_back({"because", finding.why});
   words.facts.push_back({"fix", finding.fix});
   return words;
