@@ -252,8 +252,22 @@ TEST(JsonSchema, DocumentedKeysAndWrittenKeysAgree) {
   ASSERT_TRUE(testing::add_outside_samples(outside.save(), {.gpu = true, .arrays = true}).ok());
   ASSERT_TRUE(testing::add_outside_samples(files.save(), {}).ok());
 
+  TestTrace twice;
+  std::vector<TestTrace::Handle> state;
+  for (const std::int64_t size : {1000, 2000, 4000}) {
+    twice.stack = {{"train.py", "main", 3}};
+    twice.held(twice.allocate(size), {.path = "main: model", .role = "parameter"});
+  }
+  for (const std::int64_t size : {1000, 2000, 4000}) {
+    twice.stack = {{"train.py", "main", 4}};
+    state.push_back(twice.allocate(size));
+  }
+  for (const TestTrace::Handle each : state) twice.drop(each);
+  twice.allocate(1);
+  twice.save();
+
   std::vector<std::string> folders;
-  for (const TestTrace* each : {&trace, &empty, &streams, &growing, &outside, &files, &tied})
+  for (const TestTrace* each : {&trace, &empty, &streams, &growing, &outside, &files, &twice, &tied})
     folders.push_back(each->folder().string());
   const auto traces = load_traces(folders, std::nullopt);
   ASSERT_TRUE(traces.ok());

@@ -32,7 +32,8 @@ std::string out_of_memory_sentence(const Summary& summary) {
          ": released storages were still held. ";
 }
 
-std::string streams_sentence(const ReportedFinding& finding, const Style& style) {
+std::string device_sentence(const ReportedFinding& finding, const Style& style) {
+  if (finding.duplicate) return fmt::format("{} exist twice at the peak. ", style.bytes(finding.bytes));
   if (finding.waits) {
     return fmt::format("When most was active on {}, {} had been freed and waited for streams. ", finding.waits->device,
                        style.bytes(finding.bytes));
@@ -82,7 +83,7 @@ std::string headline(const Report& report, const Style& style) {
   if (summary.never_released > 0) {
     text += counted(summary.never_released, "gathered parameter is", "gathered parameters are") + " never released. ";
   }
-  for (const ReportedFinding& finding : report.findings) text += streams_sentence(finding, style);
+  for (const ReportedFinding& finding : report.findings) text += device_sentence(finding, style);
   text += trial_sentence(summary);
   text.pop_back();
   return text;

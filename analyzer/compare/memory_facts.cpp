@@ -159,6 +159,8 @@ FindingFact finding_fact(const TraceData& data, const Finding& finding, const Al
   } else if (finding.outside) {
     fact.holder = finding.outside->holder.value_or("");
     fact.per_step = finding.outside->per_step;
+  } else if (finding.duplicate) {
+    made = finding.duplicate->stack;
   } else if (!finding.out_of_memory.empty()) {
     made = finding.out_of_memory.front().oom->by.stack;
   } else if (!finding.items.empty()) {

@@ -11,6 +11,7 @@
 #include "analyzer/rules/identity.h"
 #include "analyzer/rules/kept.h"
 #include "analyzer/rules/rules.h"
+#include "analyzer/rules/unnamed.h"
 #include "analyzer/storages/stacks.h"
 
 namespace dcmt::analyzer {
@@ -124,11 +125,16 @@ Expected<Analysis> analyze(const TraceData& data, const Watch& watch) {
     add(rule(data, analysis.releases));
   }
   add(rules::graphs_without_backward(data, analysis.findings));
-  watch.done(0.8);
-  analysis.remarks = remarks(data, analysis.releases);
   std::vector<Peak> peaks;
   for (const DeviceAnalysis& device : analysis.devices) peaks.push_back(device.what_if.measured);
+  for (Finding& finding : rules::duplicates(data, peaks)) {
+    finding.number = static_cast<std::int64_t>(analysis.findings.size()) + 1;
+    analysis.findings.push_back(std::move(finding));
+  }
+  watch.done(0.8);
+  analysis.remarks = remarks(data, analysis.releases);
   std::ranges::move(kept(data, peaks, analysis.findings), std::back_inserter(analysis.remarks));
+  std::ranges::move(unnamed(data, peaks), std::back_inserter(analysis.remarks));
   const std::vector<Remark> unheld = extract_unheld(data, analysis.findings);
   std::set<std::int64_t> said;
   for (const Finding& each : analysis.findings) {

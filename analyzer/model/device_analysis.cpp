@@ -22,6 +22,9 @@ Bytes alive_at(const TraceData& data, const Finding& finding, const Peak& peak) 
   if (finding.growth) {
     for (const GrowingStorage& each : finding.growth->storages) add(each.storage);
   }
+  if (finding.duplicate) {
+    for (const TwiceAlive& each : finding.duplicate->twice) add(each.storage);
+  }
   for (const FindingItem& item : finding.items) {
     if (item.since > peak.seq || (item.until.valid() && item.until <= peak.seq)) continue;
     add(item.storage);
@@ -140,6 +143,7 @@ void add_growth(const TraceData& data, const Releases& releases, const std::vect
 
 std::vector<Gap> gaps_of_finding(const TraceData& data, const Finding& finding) {
   if (finding.growth) return gaps_of_growth(data, *finding.growth);
+  if (finding.duplicate) return gaps_of_duplicate(data, *finding.duplicate);
   std::vector<const ReleaseRow*> rows;
   for (const FindingItem& item : finding.items) {
     if (item.row != nullptr && item.row->residual) rows.push_back(item.row);
@@ -158,6 +162,9 @@ std::vector<const Block*> blocks_of(const TraceData& data, const Finding& findin
   };
   if (finding.growth) {
     for (const GrowingStorage& each : finding.growth->storages) add(each.storage, {}, {});
+  }
+  if (finding.duplicate) {
+    for (const TwiceAlive& each : finding.duplicate->twice) add(each.storage, each.since, {});
   }
   for (const FindingItem& item : finding.items) add(item.storage, item.since, item.until);
   std::vector<const Block*> found;
@@ -215,7 +222,8 @@ void add_what_if(const TraceData& data, const Releases& releases, DeviceAnalysis
   device.shared = gaps.shared_at(peak.seq, findings);
   std::vector<std::vector<Gap>> growth;
   for (std::size_t i = 0; i < findings.size(); ++i) {
-    if (findings[i].growth && findings[i].device == device.device) growth.push_back(gaps.of(i));
+    if ((findings[i].growth || findings[i].duplicate) && findings[i].device == device.device)
+      growth.push_back(gaps.of(i));
   }
   if (!growth.empty()) add_growth(data, releases, gaps.together(), std::move(growth), device);
 }

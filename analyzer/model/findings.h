@@ -98,8 +98,8 @@ struct ReportedFinding : analyzer::FindingBase {
           "the same in the next run, on another rank, with other censuses, after an unrelated edit");
     field("rule", &ReportedFinding::rule,
           "\"out_of_memory\", \"residual\", \"never_released\", \"use_after_release\", \"awaits_stream\", "
-          "\"reserved_beyond_active\", \"grows\", \"kept_by_traceback\", "
-          "\"graphs_without_backward\", \"grows_outside\"");
+          "\"reserved_beyond_active\", \"grows\", \"kept_by_traceback\", \"graphs_without_backward\", "
+          "\"grows_outside\", \"duplicate\"");
     field("classes", &ReportedFinding::classes, "defect classes");
     field("title", &ReportedFinding::title, "");
     field("device", &ReportedFinding::device,
@@ -141,8 +141,10 @@ struct ReportedFinding : analyzer::FindingBase {
     field("out_of_memory", &ReportedFinding::out_of_memory, "alike errors, for the rule of that name; else empty");
     field("waits", &ReportedFinding::waits, "for the rule \"awaits_stream\"");
     field("pools", &ReportedFinding::pools, "for the rule \"reserved_beyond_active\"");
-    field("growth", &ReportedFinding::growth, "for the rules \"grows\", \"kept_by_traceback\" and \"graphs_without_backward\"");
+    field("growth", &ReportedFinding::growth,
+          "for the rules \"grows\", \"kept_by_traceback\" and \"graphs_without_backward\"");
     field("outside", &ReportedFinding::outside, "for the rule \"grows_outside\"");
+    field("duplicate", &ReportedFinding::duplicate, "for the rule \"duplicate\"");
   }
 };
 

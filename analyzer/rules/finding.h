@@ -11,6 +11,7 @@
 #include "analyzer/devices/streams.h"
 #include "analyzer/load/trace_data.h"
 #include "analyzer/releases/releases.h"
+#include "analyzer/rules/duplicate.h"
 #include "analyzer/rules/finding_identity.h"
 #include "analyzer/rules/growth.h"
 #include "analyzer/rules/outside_growth.h"
@@ -66,6 +67,7 @@ struct FindingBase {
   std::optional<WaitsAtPeak> waits;      ///< for the rule awaits_stream
   std::optional<StreamPools> pools;      ///< for the rule reserved_beyond_active
   std::optional<OutsideGrowth> outside;  ///< for the rule grows_outside
+  std::optional<Duplicate> duplicate;    ///< for the rule duplicate
   Bytes bytes;                           ///< sum over distinct parameters, each with its maximum
   double byte_seconds = 0;               ///< bytes times time, from `since` to `until` (or the end of the trace)
   Bytes dead_at_peak;                    ///< part of the measured peak; 0 if the storages could not have been freed

@@ -73,6 +73,10 @@ PlacesOfFinding places_of(const TraceData& data, const Finding& finding) {
     places.born.names.insert(without_numbers(finding.growth->holder));
     places.born.functions.insert(place_text(data, finding.growth->sites.front().stack));
   }
+  if (finding.duplicate) {
+    places.born.names.insert("copies");
+    places.born.functions.insert(place_text(data, finding.duplicate->stack));
+  }
   if (finding.outside) {
     places.born.names.emplace(finding.outside->kind);
     places.born.functions.insert("no storage of torch");

@@ -46,6 +46,11 @@ std::string Remark::text() const {
     case RemarkKind::kUnknown:
       return releases_of(*this) + " unknown: a death or a gather may be among the records that were lost";
     case RemarkKind::kKept:
+      if (unnamed) {
+        return holder.value_or("") + " holds " + sum + " from before the first step's end to the last one (" +
+               counted(count, "storage") + (count == 1 ? ", from " : ", most from ") + place +
+               "); no line that runs after the first step names it";
+      }
       return holder.value_or("") + " held " + sum + when_kept(steps, by_calls ? "call" : "step") + " (" +
              counted(count, "storage") + (count == 1 ? ", from " : ", most from ") + place +
              "); whether anything reads it again is not known";

@@ -32,6 +32,7 @@ struct Remark {
   Bytes per_step = {};     ///< for kGrows
   std::string place = {};  ///< for kKept and kGrows: where most of them were made
   std::optional<std::string> holder = {};
+  bool unnamed = false;    ///< for kKept: made in the first step or before; no later line names the variable
   bool by_calls = false;   ///< for kKept: the program has no steps, so `steps` are calls
   std::int64_t steps = 0;  ///< for kKept: steps from the first one's creation to the peak; 0: of the last reading
   TimeNs longest = {};     ///< for kLate: from a release to its free, at most

@@ -46,4 +46,12 @@ namespace dcmt::analyzer::rules {
 /// @param others  the findings of all other rules
 [[nodiscard]] std::vector<Finding> graphs_without_backward(const TraceData& data, const std::vector<Finding>& others);
 
+/// Storages that a peak has twice: beside each, a parameter, a buffer or an optimizer's state of the same size, or of a
+/// half, a quarter, the double or fourfold, lives on. All of them end in the step of the peak (the call, where there
+/// are no steps), in which the second of the two sets was made, and most steps make none there. Left out is what
+/// modules' calls and backwards make, sets beside a third one of the same sizes, and sets on which something was
+/// computed: the peak has more that was made after both.
+/// @param peaks  one per device
+[[nodiscard]] std::vector<Finding> duplicates(const TraceData& data, const std::vector<Peak>& peaks);
+
 }  // namespace dcmt::analyzer::rules

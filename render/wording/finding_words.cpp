@@ -210,6 +210,22 @@ LabelledLines facts_of_never(const ReportedFinding& finding, const Form& form) {
   return facts;
 }
 
+FindingWords duplicate_words(const ReportedFinding& finding, const Form& form) {
+  const analyzer::Duplicate& duplicate = *finding.duplicate;
+  FindingWords words{finding_title(finding),
+                     fmt::format("   {} in {} exist twice at the peak", form.bytes(duplicate.bytes),
+                                 counted(duplicate.storages, "storage")),
+                     {}};
+  words.facts = {{"one", fmt::format("{}   freed first", duplicate.made)},
+                 {"the other", duplicate.other + (duplicate.bytes == duplicate.other_bytes
+                                                      ? ""
+                                                      : fmt::format("   {}", form.bytes(duplicate.other_bytes)))}};
+  if (finding.predicted_peak) words.facts.push_back({"without", "the peak is " + form.bytes(*finding.predicted_peak)});
+  words.facts.push_back({"because", finding.why});
+  words.facts.push_back({"fix", finding.fix});
+  return words;
+}
+
 /// "certain", with the number of certain releases if not all are.
 std::string holder_confidence(const ReportedFinding& finding) {
   const auto releases = static_cast<std::int64_t>(finding.items.size());
@@ -226,6 +242,7 @@ FindingWords finding_words(const std::string& path, const ReportedFinding& findi
   if (finding.pools) return pools_words(finding, form);
   if (finding.growth) return growth_words(finding, form);
   if (finding.outside) return outside_growth_words(finding, form);
+  if (finding.duplicate) return duplicate_words(finding, form);
   const bool is_residual = finding.rule == "residual";
   const bool is_use = finding.rule == "use_after_release";
   FindingWords words{finding_title(finding),
@@ -257,6 +274,7 @@ std::string next_command(const std::string& path, const ReportedFinding& finding
   if (finding.pools) return fmt::format("dc-memtrace show peak {}", trace);
   if (finding.growth) return fmt::format("dc-memtrace show holders {} {}", trace, finding.number);
   if (finding.outside) return fmt::format("dc-memtrace show memory {}", trace);
+  if (finding.duplicate) return fmt::format("dc-memtrace show peak {} --by site", trace);
   return fmt::format("dc-memtrace reproduce {} --finding {}", trace, finding.number);
 }
 
