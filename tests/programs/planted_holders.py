@@ -214,6 +214,11 @@ threading.Thread(target=work, daemon=True).start()
 started.wait()
 CONTEXT = contextvars.ContextVar("CONTEXT")
 CONTEXT.set(kept("context variable", "main.CONTEXT (value)"))
+COPY = contextvars.Context()
+variable = contextvars.ContextVar("variable")
+COPY.run(variable.set, kept("variable of a context", "main.COPY[<variable>]"))
+del variable
+APPEND = [kept("bound method of a list", "main.APPEND.__self__[0]")].append
 module = types.ModuleType("planted_module")
 sys.modules["planted_module"] = module
 module.kept = kept("module attribute", "planted_module.kept")

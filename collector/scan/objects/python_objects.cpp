@@ -20,6 +20,12 @@ constexpr Address kDequeBlock = 64, kDequeFirstBlock = 24, kDequeFirstIndex = 40
 constexpr Address kPartialFunction = 16, kPartialArguments = 24, kPartialKeywords = 32, kPartialDict = 40;
 constexpr std::int64_t kLruFirstMember = 56;
 constexpr Address kLruKey = 40, kLruResult = 48;
+/// A context's variables (Python/context.c, hamt.c): a tree, whose nodes have pairs of a variable and its value, or of
+/// nothing and a node; or 32 nodes.
+constexpr std::string_view kContext = "_contextvars.Context", kTree = "hamt", kTreePairs = "hamt_bitmap_node",
+                           kTreeCollision = "hamt_collision_node", kTreeNodes = "hamt_array_node";
+constexpr Address kContextTree = 24, kTreeRoot = 16, kTreeFirstPair = 32, kTreeFirstNode = 16;
+constexpr Address kMostPairs = 64;  // words
 constexpr Address kCapsulePointer = 16, kCapsuleName = 24;
 constexpr Address kManagedDict = 24, kManagedValues = 32;  // before the object
 
@@ -164,6 +170,7 @@ void PythonObjects::python_object(Address object) {
       break;
     default:
       if (type->name == kNumpyArray) array(object);
+      if (context(object, *type)) return;
       words(object, *type, 16);
       return attributes(object, *type);
   }
@@ -302,6 +309,30 @@ void PythonObjects::deque(Address object) {
       block = next;
     }
   }
+}
+
+bool PythonObjects::context(Address object, const PythonType& type) {
+  if (type.name == kContext) {
+    found_.python(memory_.word(object + kContextTree), "");
+  } else if (type.name == kTree) {
+    found_.python(memory_.word(object + kTreeRoot), "");
+  } else if (type.name == kTreeNodes) {
+    for (Address i = 0; i < 32; ++i) found_.python(memory_.word(object + kTreeFirstNode + 8 * i), "");
+  } else if (type.name == kTreePairs || type.name == kTreeCollision) {
+    const Address words = std::min(memory_.word(object + layout_.var_size), kMostPairs);
+    for (Address i = 0; i + 1 < words; i += 2) {
+      const Address variable = memory_.word(object + kTreeFirstPair + 8 * i);
+      const Address value = memory_.word(object + kTreeFirstPair + 8 * (i + 1));
+      if (variable == 0) {
+        found_.python(value, "");
+      } else if (value != 0) {
+        found_.python(value, Label::kDictValue, variable);
+      }
+    }
+  } else {
+    return false;
+  }
+  return true;
 }
 
 void PythonObjects::function(Address object) {

@@ -54,6 +54,8 @@ class PythonObjects {
   void items(Address first, std::uint64_t count, Label label, Address stride = 8);
   void array(Address object);
   void deque(Address object);
+  /// A context, or a part of one; false for other objects.
+  bool context(Address object, const PythonType& type);
   void function(Address object);
   void lru_cache(Address object, const PythonType& type);
   void exception(Address object, const PythonType& type);

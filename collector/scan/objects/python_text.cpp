@@ -12,6 +12,8 @@ namespace {
 
 constexpr std::size_t kLongestText = 200;
 constexpr std::int64_t kLongestLineTable = 1 << 20;
+constexpr std::string_view kContextVariable = "_contextvars.ContextVar";
+constexpr Address kContextVariableName = 16;
 constexpr Address kTextLength = 16, kTextState = 32;  // PyASCIIObject: length, hash, state
 
 /// Reads the numbers of a location table (Objects/locations.md of CPython).
@@ -85,6 +87,7 @@ std::string PythonText::key(Address object, int depth) {
     }
     return result + (count > 4 ? ", …)" : ")");
   }
+  if (type->name == kContextVariable) return "<" + text(memory_.word(object + kContextVariableName)) + ">";
   return "<" + type_name(object, type->kind) + ">";
 }
 
