@@ -55,6 +55,8 @@ void OwnModules::add(const std::vector<Module>& modules, Mirror& memory, PythonT
   for (const Module& each : fresh) {
     const std::string name = text.text(each.name);
     Package& package = packages_[name.substr(0, name.find('.'))];
+    // Its dictionary may be torn, since the program adds variables meanwhile, and a module is judged only once.
+    if (name == kMainModuleName) package.is_outside = true;
     if (package.modules++ == 0) first_of_package.push_back(each.module);
     modules_[each.module] = &package;
   }
@@ -90,11 +92,9 @@ std::optional<bool> OwnModules::is_outside(Address module, Mirror& memory, Pytho
   const Address dict = memory.word(module + layout_.module_dict);
   for (const auto& [key_object, value_object] : first_entries(memory.word(dict + layout_.dict_keys), layout_, memory)) {
     const std::string key = text.text(key_object);
-    const std::string value = key == "__name__" || key == "__file__" ? text.text(value_object) : "";
-    if (key == "__name__" && value == "__main__") return true;
+    const std::string value = key == "__file__" ? text.text(value_object) : "";
     // A namespace package has None as its __file__.
-    if (key == "__file__" && !value.empty())
-      return !is_library_file(value) && value.find("-packages/") == std::string::npos;
+    if (!value.empty()) return !is_library_file(value) && value.find("-packages/") == std::string::npos;
   }
   return std::nullopt;
 }

@@ -4,12 +4,16 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
 #include "collector/scan/objects/python_text.h"
 
 namespace dcmt::scan {
+
+/// Of the program's module in sys.modules.
+inline constexpr std::string_view kMainModuleName = "__main__";
 
 /// Inspects one module of each package, once, because a program imports thousands. Not thread-safe.
 class OwnModules {

@@ -20,8 +20,6 @@ constexpr std::uint8_t kMainModule = 0, kOutermostFrame = 2, kException = 2, kTh
 /// limit.
 constexpr std::size_t kDeepestFrame = 12;
 
-constexpr const char* kMain = "__main__";
-
 constexpr int kMostHandled = 100;
 /// Readings of the roots if `sys.modules` was changing: a running program always has `__main__`.
 constexpr int kMoreReadings = 2;
@@ -89,7 +87,7 @@ class NamedRoots {
     each_module([this](Address module, Address name_object) {
       if (own_ != nullptr && !own_->contains(module)) return;
       const std::string name = text_.text(name_object);
-      const std::uint8_t cost = name == kMain                         ? kMainModule
+      const std::uint8_t cost = name == kMainModuleName               ? kMainModule
                                 : name.find('.') == std::string::npos ? kTopModule
                                                                       : kSubModule;
       add_object(module, name, cost);
@@ -113,7 +111,7 @@ std::vector<NamedRoot> read_roots(Mirror& memory, ProcessTypes& types, PythonTex
 }
 
 bool has_main(const std::vector<NamedRoot>& roots) {
-  return std::ranges::any_of(roots, [](const NamedRoot& each) { return each.root.name == kMain; });
+  return std::ranges::any_of(roots, [](const NamedRoot& each) { return each.root.name == kMainModuleName; });
 }
 
 }  // namespace
