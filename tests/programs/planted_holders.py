@@ -222,6 +222,7 @@ APPEND = [kept("bound method of a list", "main.APPEND.__self__[0]")].append
 module = types.ModuleType("planted_module")
 sys.modules["planted_module"] = module
 module.kept = kept("module attribute", "planted_module.kept")
+SET_ITEM = {"z": kept("method wrapper", "main.SET_ITEM.__self__['z']")}.__setitem__
 PROPERTY = property(functools.partial(print, kept("property", "main.PROPERTY.fget.args[0]")))
 ITERATOR = iter([kept("iterator", "main.ITERATOR (iterates)[0]")])
 MAP = map(functools.partial(print, kept("map", "main.MAP (function).args[0]")), [])

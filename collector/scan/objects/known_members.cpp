@@ -14,6 +14,7 @@ struct Member {
 // The offsets are equal in CPython 3.11 to 3.15. tests/snapshot_test.py checks each with a planted holder.
 constexpr Member kMembers[] = {
     {"builtin_function_or_method", 24, ".__self__"},
+    {"method-wrapper", 24, ".__self__"},
     {"property", 16, ".fget"},
     {"property", 24, ".fset"},
     {"property", 32, ".fdel"},

@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstring>
+#include <string>
 #include <vector>
 
 #include "collector/scan/graph/graph.h"
@@ -46,11 +49,23 @@ class OneDict : public testing::ChangingProcess {
   }
   void set_first_key(Address table, Address key) { set(table + layout_.keys_indices + 512, key); }
   void set_entries(Address table, std::uint64_t entries) { set(table + layout_.keys_nentries, entries); }
+  /// Writes an object of a type of its own.
+  void write_object(Address at, Address type, const std::string& type_name, std::uint64_t size) {
+    object(type);
+    set(type + layout_.tp_name, type + kPage);
+    set(type + layout_.tp_basicsize, size);
+    for (std::size_t i = 0; i <= type_name.size() / 8; ++i) {
+      std::uint64_t letters = 0;
+      std::memcpy(&letters, type_name.data() + 8 * i, std::min<std::size_t>(8, type_name.size() - 8 * i));
+      set(type + kPage + 8 * i, letters);
+    }
+    object(at, type);
+  }
 
  private:
-  void object(Address at) {
+  void object(Address at, Address type = kType) {
     set(at, 1);
-    set(at + 8, kType);
+    set(at + 8, type);
   }
 
   const PythonLayout& layout_;
@@ -108,6 +123,24 @@ TEST_F(PythonObjectsTest, ALargeTableThatIsReplacedWhileItIsReadIsReadAgain) {
   EXPECT_EQ(first_value(), kValues + 16);
   EXPECT_EQ(count_, 499U);
   EXPECT_EQ(torn_, 0U);
+}
+
+TEST_F(PythonObjectsTest, ACensusOfVariablesFollowsBoundMethodsOfC) {
+  Address type = kValues;
+  for (const char* name : {"builtin_function_or_method", "method-wrapper"}) {
+    const Address method = type + 2 * kPage;
+    process_.write_object(method, type, name, 56);
+    process_.set(method + 24, kDict);
+    Mirror memory(process_);
+    PythonObjects objects(memory, types_);
+    Graph graph(objects, {.dearest = 2});
+    graph.add_root({.address = method, .kind = Kind::kObject, .name = "main.put"}, 0);
+    graph.explore();
+    PythonText text(memory, types_);
+    Paths paths(graph, memory, types_, text);
+    EXPECT_EQ(paths.text_of(paths.way_to(graph.find(kDict, Kind::kDict))), "main.put.__self__") << name;
+    type += 3 * kPage;
+  }
 }
 
 TEST_F(PythonObjectsTest, AnEntryKeepsTheNameThatItHadWhenItWasRead) {
