@@ -62,8 +62,8 @@ class Places {
 
   /// The storages of a place that live on, if they become more and more; else empty.
   [[nodiscard]] Born growing(const Born& born) const;
-  /// The storages of a place, each of which replaced a smaller one; else empty.
-  [[nodiscard]] Born replacing(const Born& born) const;
+  /// Series of a place's storages, each of which replaced a smaller one: one series for each that lives on. Else empty.
+  [[nodiscard]] std::vector<Born> replacing(const Born& born) const;
 
  private:
   static Sequence from_of(const Storage* storage) { return storage->span.from_seq; }
@@ -78,6 +78,8 @@ class Places {
   [[nodiscard]] static bool is_regular(const Born& born, const Born& kept);
   [[nodiscard]] bool goes_on(const Born& born, const Born& kept) const;
   [[nodiscard]] bool most_places_grow(const Born& chain) const;
+  [[nodiscard]] Born chain_to(const Born& born, Born::const_reverse_iterator last) const;
+  [[nodiscard]] static Born every(const Born& born, Born::const_reverse_iterator last, std::ptrdiff_t interval);
 
   const TraceData& data_;
   const Sequence end_;
@@ -219,10 +221,14 @@ Born Places::growing(const Born& born) const {
   return grows ? kept : Born();
 }
 
-Born Places::replacing(const Born& born) const {
-  const auto last =
-      std::ranges::find_if(born.rbegin(), born.rend(), [this](const Storage* each) { return lives_on(each); });
-  if (born.size() < kFewestBirths || last == born.rend()) return {};
+/// True if `before` was there when `chain.back()` was made, and had gone when the one after that was.
+bool is_replaced_by(const Storage& before, const Born& chain) {
+  return before.bytes < chain.back()->bytes && before.span.covers(chain.back()->span.from_seq) &&
+         (chain.size() == 1 || !before.span.covers(chain[chain.size() - 2]->span.from_seq));
+}
+
+/// The storages that led to `last`, the latest first, if it is the only one that lives on.
+Born Places::chain_to(const Born& born, Born::const_reverse_iterator last) const {
   Born chain{*last};
   for (auto before = last + 1; before != born.rend();) {
     // Of those that were alive when the larger one was made, the largest: the place may make other storages, too.
@@ -233,14 +239,45 @@ Born Places::replacing(const Born& born) const {
       if (was_there && (largest == born.rend() || (*each)->bytes >= (*largest)->bytes)) largest = each;
       if (each - before > kMostBeside) break;
     }
-    if (largest == born.rend() || (*largest)->bytes >= chain.back()->bytes) break;
+    if (largest == born.rend() || !is_replaced_by(**largest, chain)) break;
     chain.push_back(*largest);
     before = largest + 1;
   }
-  std::ranges::reverse(chain);
-  const bool grows =
-      chain.size() >= kFewestBirths && is_even(chain) && goes_on(born, chain) && !most_places_grow(chain);
-  return grows ? chain : Born();
+  return chain;
+}
+
+/// The same for a line that makes several storages a round, as one for each layer: each replaces that of its layer.
+Born Places::every(const Born& born, Born::const_reverse_iterator last, std::ptrdiff_t interval) {
+  Born chain{*last};
+  for (auto each = last; born.rend() - each > interval;) {
+    each += interval;
+    if (!is_replaced_by(**each, chain)) break;
+    chain.push_back(*each);
+  }
+  return chain;
+}
+
+std::vector<Born> Places::replacing(const Born& born) const {
+  std::vector<Born::const_reverse_iterator> last;
+  for (auto each = born.rbegin(); each != born.rend(); ++each) {
+    if (lives_on(*each)) last.push_back(each);
+  }
+  const auto grows = [&](Born& chain) {
+    std::ranges::reverse(chain);
+    return chain.size() >= kFewestBirths && is_even(chain) && goes_on(born, chain) && !most_places_grow(chain);
+  };
+  if (last.empty()) return {};
+  if (Born chain = chain_to(born, last.front()); grows(chain)) return {std::move(chain)};
+  // Not all that is there at the last birth lives on: what the latest replace may be there still.
+  for (std::size_t interval = 2; interval <= last.size(); ++interval) {
+    std::vector<Born> chains;
+    for (std::size_t i = interval; i-- > 0;) {
+      chains.push_back(every(born, last[i], static_cast<std::ptrdiff_t>(interval)));
+      if (!grows(chains.back())) break;
+      if (i == 0) return chains;
+    }
+  }
+  return {};
 }
 
 using KnownRounds = std::array<std::shared_ptr<const Rounds>, 2>;  // steps, backward passes
@@ -327,21 +364,22 @@ GrowingSites growing_sites(const TraceData& data) {
   GrowingSites result{{}, last_birth(data)};
   const Places places(data, result.end, turns_of(known));
   for (const auto& [stack, born] : places.born()) {
-    Born kept = places.growing(born);
-    Born replaced;
-    if (kept.empty()) {
-      replaced = places.replacing(born);
-      if (replaced.empty()) continue;
-      kept = {replaced.back()};
-      replaced.pop_back();
-    }
+    std::vector<Born> chains;
+    for (const Storage* each : places.growing(born)) chains.push_back({each});
+    const bool replaces = chains.empty();
+    if (replaces) chains = places.replacing(born);
+    if (chains.empty()) continue;
     OutlivingSite& site = result.sites[stack];
-    site.rounds = rounds_of(replaced.empty() ? kept : born, known);
-    site.replaced = std::move(replaced);
-    for (const Storage* each : kept) {
+    Born kept;
+    for (const Born& chain : chains) kept.push_back(chain.back());
+    site.rounds = rounds_of(replaces ? born : kept, known);
+    for (Born& chain : chains) {
+      const Storage* each = chain.back();
+      chain.pop_back();
       const std::size_t round = site.rounds->at(each->span.from_seq);
       const Sequence begin = round > 0 ? site.rounds->end(round - 1) : Sequence();
-      site.living.push_back({each, bytes_at(data, *each, result.end), round, begin, site.rounds->end(round), {}});
+      const Bytes bytes = bytes_at(data, *each, result.end);
+      site.living.push_back({each, bytes, round, begin, site.rounds->end(round), {}, std::move(chain)});
     }
     leave_out_unfinished(site.living);
     number(site.living);

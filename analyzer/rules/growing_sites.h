@@ -26,13 +26,16 @@ struct Living {
   std::size_t round = 0;
   Sequence round_begin, round_end;  ///< `round_end` zero: the round had not ended
   Position position;
+  /// Smaller storages of the place that it has replaced, one after the other, as `rows = torch.cat([rows, x])` does.
+  std::vector<const Storage*> replaced;
 };
 
 struct OutlivingSite {
   std::shared_ptr<const Rounds> rounds;  ///< the turns in which it grows
   std::vector<Living> living;            ///< in the order of creation
-  /// Storages that a larger one of the place has replaced, as `rows = torch.cat([rows, x])` does; else empty.
-  std::vector<const Storage*> replaced;
+
+  /// True if each of them has replaced smaller ones.
+  [[nodiscard]] bool replaces() const { return !living.empty() && !living.front().replaced.empty(); }
 };
 
 /// The storages of a site with the same position, in the order of their rounds.

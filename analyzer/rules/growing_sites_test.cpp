@@ -6,6 +6,7 @@
 #include <functional>
 #include <optional>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "analyzer/testing/test_trace.h"
@@ -158,7 +159,30 @@ TEST(GrowingSites, AValueThatALargerOneReplacesGrows) {
   const auto site = growing(trace, data);
   ASSERT_TRUE(site);
   EXPECT_EQ(site->living.size(), 1u);
-  EXPECT_GE(site->replaced.size(), 10u);
+  EXPECT_GE(site->living.front().replaced.size(), 10u);
+}
+
+TEST(GrowingSites, ALineThatReplacesOneForEachLayerGrows) {
+  for (const bool grow : {true, false}) {
+    TestTrace trace;
+    std::vector<Handle> layers;
+    loop(trace, 12, [&](int i) {
+      for (std::size_t layer = 0; layer < 3; ++layer) {
+        const Handle larger = trace.allocate(grow ? 100 * (i + 2) : 100 * (1 + i % 3));
+        if (i > 0) trace.drop(std::exchange(layers[layer], larger));
+        if (i == 0) layers.push_back(larger);
+      }
+    });
+    TraceData data;
+    const auto site = growing(trace, data);
+    ASSERT_EQ(site.has_value(), grow);
+    if (!grow) continue;
+    EXPECT_EQ(site->living.size(), 3u);
+    for (const Living& living : site->living) {
+      EXPECT_EQ(living.replaced.size(), 11u);
+      for (const Storage* each : living.replaced) EXPECT_LT(each->bytes, living.bytes);
+    }
+  }
 }
 
 TEST(GrowingSites, AValueOfLargerAndLargerBatchesDoesNotGrow) {

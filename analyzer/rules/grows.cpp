@@ -40,7 +40,7 @@ struct Group {
   /// @param needed_until  nullopt: to the end of the run
   void add(const TraceData& data, const OutlivingSite& site, const Living& living, std::optional<Sequence> needed_until,
            bool seen, bool frees, bool alone) {
-    const Storage* first = site.replaced.empty() ? living.storage : site.replaced.front();
+    const Storage* first = living.replaced.empty() ? living.storage : living.replaced.front();
     const auto [of_site, is_new] = sites.try_emplace(living.storage->birth.stack, site.rounds, first->span.from_seq);
     of_site->second.bytes.value += living.bytes.value;
     frees = frees && needed_until;
@@ -51,7 +51,7 @@ struct Group {
                                .alone = alone && frees});
     if (seen) ++growth.seen;
     adding.insert(living.round_end);
-    for (const Storage* each : site.replaced) {
+    for (const Storage* each : living.replaced) {
       adding.insert(each->span.from_seq);
       growth.beside.push_back(
           {.storage = each->id, .bytes = each->bytes, .needed_until = begin_of(data, *each), .frees = frees});
@@ -96,8 +96,8 @@ bool holds_many(const TraceData& data, const CommonNames& names, const HeldBy& b
 }
 
 /// What holds a value that larger ones replace: what had the latest of those that were read.
-HeldBy holder_of_replaced(const TraceData& data, const OutlivingSite& site) {
-  for (auto each = site.replaced.rbegin(); each != site.replaced.rend(); ++each) {
+HeldBy holder_of_replaced(const TraceData& data, const Living& living) {
+  for (auto each = living.replaced.rbegin(); each != living.replaced.rend(); ++each) {
     if (HeldBy by = held_by(data, (*each)->id); !by.nobody()) return by;
   }
   return {};
@@ -126,7 +126,7 @@ std::map<std::string, Group> groups_of(const TraceData& data, const GrowingSites
     for (const Living& living : site.living) {
       const HeldBy common = usual.of(living.position);
       // What a step or backward pass makes that does not end may still be dropped.
-      if (!living.round_end.valid() && site.rounds->kind() != RoundKind::kCall && site.replaced.empty()) {
+      if (!living.round_end.valid() && site.rounds->kind() != RoundKind::kCall && living.replaced.empty()) {
         const std::optional<Sequence> needed_until = own_use.until(living);
         if (!needed_until) continue;
         for (const ContainerId id : common.containers) {
@@ -142,9 +142,9 @@ std::map<std::string, Group> groups_of(const TraceData& data, const GrowingSites
       const bool seen = !by.nobody() && holding.is_seen(living.storage->id);
       if (by.nobody() && holds_many(data, names, common) && !is_in_another_cycle(data, common, living.storage->id))
         by = common;
-      if (by.nobody()) by = holder_of_replaced(data, site);
+      if (by.nobody()) by = holder_of_replaced(data, living);
       const std::optional<Sequence> needed_until =
-          site.replaced.empty() ? own_use.until(living) : begin_of(data, *living.storage);
+          living.replaced.empty() ? own_use.until(living) : begin_of(data, *living.storage);
       for (const ContainerId id : by.containers) {
         const Container* container = data.owners.container(id);
         Group& group = groups[std::string(data.text(container->path))];

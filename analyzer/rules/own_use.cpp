@@ -178,13 +178,14 @@ std::set<std::string_view> OwnUse::add_by_statement(StackId stack, const Outlivi
     by_statement_.emplace(living.storage->id, until);
     if (!use->variable.empty()) variables.insert(use->variable);
   }
-  if (site.replaced.empty()) return variables;
-  const Storage* first = statements_.replaced_by(*statement, *site.replaced.front());
+  if (!site.replaces() || site.living.size() > 1) return variables;
+  const Storage* smallest = site.living.front().replaced.front();
+  const Storage* first = statements_.replaced_by(*statement, *smallest);
   if (first == nullptr) return variables;
   std::optional<StatementUse::Statement> of_first = statements_.statement_of(first->birth.stack);
   const auto use = of_first ? statements_.of(*of_first, *first) : std::nullopt;
   // The variable kept it if the program needed it no more by then.
-  if (use && use->until.valid() && use->until < site.replaced.front()->span.from_seq)
+  if (use && use->until.valid() && use->until < smallest->span.from_seq)
     first_replaced_[stack] = {.storage = first->id, .bytes = first->bytes, .needed_until = use->until};
   return variables;
 }

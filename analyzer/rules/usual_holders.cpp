@@ -95,7 +95,7 @@ void Holding::add_adding(const OutlivingSite& site) {
     std::set<std::size_t> rounds;
     for (const Living* each : last) rounds.insert(each->round);
     const bool adds = rounds.size() >= kFewestAtOnce && gone <= last.size();
-    if (adds || !site.replaced.empty()) adding_.insert(container);
+    if (adds || site.replaces()) adding_.insert(container);
   }
 }
 

@@ -86,7 +86,7 @@ std::string Paths::label_of(const GraphEdge& edge) {
     case Label::kLocal:
       return ": " + text_.local_name(source.address, index);
     case Label::kOperand:
-      return fmt::format(": (operand {}, unproven)", index);
+      return fmt::format(": ({} in use)", type_of(edge.target));
     case Label::kName:
       return types_.names.text(index);
   }
