@@ -23,6 +23,7 @@
 #include "analyzer/ranks/rank_comparison.h"
 #include "analyzer/replay/replay_planner.h"
 #include "analyzer/replay/replay_views.h"
+#include "analyzer/testing/object_samples.h"
 #include "analyzer/testing/outside_samples.h"
 #include "analyzer/testing/test_trace.h"
 #include "cli/converted.h"
@@ -243,7 +244,8 @@ TEST(JsonSchema, DocumentedKeysAndWrittenKeysAgree) {
 
   TestTrace outside;
   TestTrace files;
-  for (TestTrace* each : {&outside, &files}) {
+  TestTrace objects;
+  for (TestTrace* each : {&outside, &files, &objects}) {
     for (int step = 0; step < 60; ++step) {
       each->drop(each->allocate(100));
       each->step(step);
@@ -251,6 +253,7 @@ TEST(JsonSchema, DocumentedKeysAndWrittenKeysAgree) {
   }
   ASSERT_TRUE(testing::add_outside_samples(outside.save(), {.gpu = true, .arrays = true}).ok());
   ASSERT_TRUE(testing::add_outside_samples(files.save(), {}).ok());
+  ASSERT_TRUE(testing::add_object_samples(objects.save(), {}).ok());
 
   TestTrace twice;
   std::vector<TestTrace::Handle> state;
@@ -267,7 +270,7 @@ TEST(JsonSchema, DocumentedKeysAndWrittenKeysAgree) {
   twice.save();
 
   std::vector<std::string> folders;
-  for (const TestTrace* each : {&trace, &empty, &streams, &growing, &outside, &files, &twice, &tied})
+  for (const TestTrace* each : {&trace, &empty, &streams, &growing, &outside, &files, &objects, &twice, &tied})
     folders.push_back(each->folder().string());
   const auto traces = load_traces(folders, std::nullopt);
   ASSERT_TRUE(traces.ok());

@@ -26,6 +26,7 @@ NAMESAKES = {
     "SurvivorSite": _ROW,
     "Growth": _UNMERGED,
     "OutOfMemory": _UNMERGED + "; the recorder's: the errors of one process",
+    "Collection": _PROCESSES,
     "Container": _PROCESSES,
     "GpuMemory": _PROCESSES,
     "HeldArrays": _PROCESSES,

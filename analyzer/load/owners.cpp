@@ -28,7 +28,9 @@ Expected<Owners> Owners::load(Database& database) {
   DCMT_RETURN_IF_ERROR(read_rows<Scan>(
       database, "ORDER BY id", [&](const Scan& scan) { owners.scans.push_back(scan); },
       column<&ScanRow::id, &Scan::id>(), column<&ScanRow::from_seq, &Scan::from>(),
-      column<&ScanRow::from_ns, &Scan::ns>()));
+      column<&ScanRow::from_ns, &Scan::ns>(), column<&ScanRow::everything, &Scan::everything>(),
+      column<&ScanRow::importing, &Scan::importing>(), column<&ScanRow::ended, &Scan::ended>(),
+      column<&ScanRow::counted_ns, &Scan::counted>(), column<&ScanRow::to_ns, &Scan::to>()));
   DCMT_RETURN_IF_ERROR(read_rows<Container>(
       database, "ORDER BY id", [&](const Container& container) { owners.containers.push_back(container); },
       column<&ContainerRow::id, &Container::id>(), column<&ContainerRow::path, &Container::path>(),
@@ -61,6 +63,14 @@ Expected<Owners> Owners::load(Database& database) {
       },
       column<&HeldInRow::storage, &FoundIn::storage>(), column<&HeldInRow::container, &FoundIn::container>(),
       column<&HeldInRow::scan, &FoundIn::scan>()));
+  DCMT_RETURN_IF_ERROR(read_rows<Collection>(
+      database, "ORDER BY scan, position", [&](const Collection& each) { owners.collections.push_back(each); },
+      column<&CollectionRow::scan, &Collection::scan>(), column<&CollectionRow::path, &Collection::path>(),
+      column<&CollectionRow::place, &Collection::place>(), column<&CollectionRow::type, &Collection::type>(),
+      column<&CollectionRow::alike, &Collection::alike>(), column<&CollectionRow::entries, &Collection::entries>(),
+      column<&CollectionRow::own_bytes, &Collection::own>(), column<&CollectionRow::bytes, &Collection::bytes>(),
+      column<&CollectionRow::entry_type, &Collection::entry_type>(),
+      column<&CollectionRow::parts, &Collection::parts>()));
   return owners;
 }
 

@@ -29,8 +29,23 @@ struct Container {
 /// One reading of the process's memory.
 struct Scan {
   ScanId id;
-  Sequence from;  ///< the last record before the reading began
-  TimeNs ns;      ///< when it began
+  Sequence from;            ///< the last record before the reading began
+  TimeNs ns;                ///< when it began
+  TimeNs counted, to;       ///< collections were counted between these
+  bool everything = false;  ///< all objects were read; false: those that variables lead to
+  bool importing = false;   ///< nothing was read, because the program was importing modules
+  bool ended = false;       ///< the program had ended: variables of its functions were gone
+};
+
+/// Lists, dictionaries or other collections with one path, at a reading of the memory.
+struct Collection {
+  ScanId scan;
+  StringId path;   ///< "main: users[*].history"
+  StringId place;  ///< as of a Container
+  StringId type;   ///< "list"
+  std::int64_t alike = 0, entries = 0;
+  Bytes own, bytes;  ///< without and with what the entries refer to; the latter is an estimate
+  StringId entry_type, parts;
 };
 
 /// One path from a root to a storage.
@@ -77,6 +92,7 @@ struct Owners {
   std::vector<OwnerPath> paths;   ///< ascending by storage; per storage the latest scan first, per scan the best first
   std::vector<Held> held;         ///< ascending by storage
   std::vector<FoundIn> found_in;  ///< ascending by storage
+  std::vector<Collection> collections;  ///< ascending by scan, most bytes first; none before schema 13
 
   /// Loads nothing from a trace before schema 7.
   static Expected<Owners> load(Database& database);

@@ -40,7 +40,8 @@ TEST(TableReader, ColumnsAndTablesOfLaterSchemasAreAbsent) {
     EXPECT_EQ(data->storages.begin()->span.from_seq, Sequence(3));
     EXPECT_FALSE(data->marks.begin()->dtype.valid());
     EXPECT_FALSE(data->losses.begin()->from_ns.valid());
-    EXPECT_TRUE(data->owners.containers.empty() && data->gpu_memory.empty() && data->parameters.empty());
+    EXPECT_TRUE(data->owners.containers.empty() && data->owners.collections.empty());
+    EXPECT_TRUE(data->gpu_memory.empty() && data->parameters.empty());
   }
 }
 

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <iterator>
 #include <map>
-#include <set>
 #include <tuple>
 #include <utility>
 
@@ -11,6 +10,7 @@
 #include "analyzer/rules/identity.h"
 #include "analyzer/rules/kept.h"
 #include "analyzer/rules/rules.h"
+#include "analyzer/rules/said_twice.h"
 #include "analyzer/rules/unnamed.h"
 #include "analyzer/storages/stacks.h"
 
@@ -28,7 +28,7 @@ StringId cpu_of(const TraceData& data) {
 /// The device of a finding's storages: of the first one whose block is in the trace.
 StringId device_of(const TraceData& data, const Finding& finding) {
   if (finding.device.valid()) return finding.device;
-  if (finding.outside) return cpu_of(data);
+  if (finding.outside || finding.objects) return cpu_of(data);
   if (finding.growth) return analyzer::device_of(data, finding.growth->storages.back().storage);
   if (!finding.out_of_memory.empty()) return finding.out_of_memory.front().oom->device;
   for (const FindingItem& item : finding.items) {
@@ -55,18 +55,6 @@ std::vector<Remark> extract_unheld(const TraceData& data, std::vector<Finding>& 
   }
   std::erase_if(findings, is_unheld);
   return remarks;
-}
-
-/// True if a finding about storages already reports this growth, with the holder. torch's processes can share storages
-/// that no allocator of torch has allocated.
-bool is_said_of_storages(const TraceData& data, const Finding& outside, const std::vector<Finding>& findings) {
-  if (outside.outside->kind != "shared tensors") return false;
-  return std::ranges::any_of(findings, [&](const Finding& each) {
-    if (!each.growth || 2 * each.growth->per_round.value < outside.outside->per_step.value) return false;
-    return std::ranges::all_of(each.growth->storages, [&](const GrowingStorage& storage) {
-      return data.blocks_by_storage.of(storage.storage).empty();
-    });
-  });
 }
 
 /// Sorts findings into the order of a report, and numbers them.
@@ -118,9 +106,9 @@ Expected<Analysis> analyze(const TraceData& data, const Watch& watch) {
       analysis.findings.push_back(std::move(finding));
     }
   };
-  for (const auto rule :
-       {rules::out_of_memory, rules::residual, rules::use_after_release, rules::never_released, rules::grows,
-        rules::kept_by_traceback, rules::grows_outside, rules::awaits_stream, rules::reserved_beyond_active}) {
+  for (const auto rule : {rules::out_of_memory, rules::residual, rules::use_after_release, rules::never_released,
+                          rules::grows, rules::kept_by_traceback, rules::grows_outside, rules::grows_objects,
+                          rules::awaits_stream, rules::reserved_beyond_active}) {
     DCMT_RETURN_IF_ERROR(watch.check());
     add(rule(data, analysis.releases));
   }
@@ -136,11 +124,7 @@ Expected<Analysis> analyze(const TraceData& data, const Watch& watch) {
   std::ranges::move(kept(data, peaks, analysis.findings), std::back_inserter(analysis.remarks));
   std::ranges::move(unnamed(data, peaks), std::back_inserter(analysis.remarks));
   const std::vector<Remark> unheld = extract_unheld(data, analysis.findings);
-  std::set<std::int64_t> said;
-  for (const Finding& each : analysis.findings) {
-    if (each.outside && is_said_of_storages(data, each, analysis.findings)) said.insert(each.number);
-  }
-  std::erase_if(analysis.findings, [&](const Finding& each) { return said.contains(each.number); });
+  drop_said_twice(data, analysis.findings);
   identify(data, analysis.findings);
   for (DeviceAnalysis& device : analysis.devices) add_what_if(data, analysis.releases, device, analysis.findings);
   order_findings(analysis);

@@ -99,7 +99,7 @@ struct ReportedFinding : analyzer::FindingBase {
     field("rule", &ReportedFinding::rule,
           "\"out_of_memory\", \"residual\", \"never_released\", \"use_after_release\", \"awaits_stream\", "
           "\"reserved_beyond_active\", \"grows\", \"kept_by_traceback\", \"graphs_without_backward\", "
-          "\"grows_outside\", \"duplicate\"");
+          "\"grows_outside\", \"grows_objects\", \"duplicate\"");
     field("classes", &ReportedFinding::classes, "defect classes");
     field("title", &ReportedFinding::title, "");
     field("device", &ReportedFinding::device,
@@ -113,7 +113,9 @@ struct ReportedFinding : analyzer::FindingBase {
     field(
         "bytes", &ReportedFinding::bytes,
         "of them, each at its largest; of \"awaits_stream\" and \"reserved_beyond_active\" those that waited, or were "
-        "idle; of \"grows_outside\" what was added, or all arrays that are held");
+        "idle; of \"grows_outside\" what was added, or all arrays that are held; of \"grows_objects\" all that it "
+        "holds, "
+        "as an estimate");
     field("bytes_each", &ReportedFinding::bytes_each, "if all items have the same");
     field("byte_seconds", &ReportedFinding::byte_seconds, "bytes × time over all items");
     field("dead_at_peak_bytes", &ReportedFinding::dead_at_peak, "");
@@ -144,6 +146,7 @@ struct ReportedFinding : analyzer::FindingBase {
     field("growth", &ReportedFinding::growth,
           "for the rules \"grows\", \"kept_by_traceback\" and \"graphs_without_backward\"");
     field("outside", &ReportedFinding::outside, "for the rule \"grows_outside\"");
+    field("objects", &ReportedFinding::objects, "for the rule \"grows_objects\"");
     field("duplicate", &ReportedFinding::duplicate, "for the rule \"duplicate\"");
   }
 };

@@ -11,6 +11,7 @@
 
 #include "analyzer/load/optional_text.h"
 #include "analyzer/rules/outside_growth.h"
+#include "analyzer/rules/outside_kinds.h"
 #include "analyzer/rules/rounds.h"
 #include "analyzer/rules/rules.h"
 
@@ -43,10 +44,10 @@ struct Series {
 
 /// Memory that torch has handed out and resident memory differ by untouched memory. That is usually constant.
 std::vector<Series> all_series() {
-  return {
-      {[](const Resident& each) { return number(each.anonymous) - number(each.torch); }, {"malloc", "python", "other"}},
-      {[](const Resident& each) { return number(each.shared); }, {"shared tensors", "shared memory"}},
-      {[](const Resident& each) { return number(each.file); }, {"files"}}};
+  return {{[](const Resident& each) { return number(each.anonymous) - number(each.torch); },
+           {kKindsWithObjects.begin(), kKindsWithObjects.end()}},
+          {[](const Resident& each) { return number(each.shared); }, {"shared tensors", "shared memory"}},
+          {[](const Resident& each) { return number(each.file); }, {"files"}}};
 }
 
 const Mapped* find_kind(std::span<const Mapped> classes, std::string_view kind) {

@@ -37,6 +37,9 @@ namespace dcmt::analyzer::rules {
 /// Memory of the process that is not torch's and grows with each step.
 [[nodiscard]] std::vector<Finding> grows_outside(const TraceData& data, const Releases& releases);
 
+/// Collections of Python objects that have more entries after each part of the run.
+[[nodiscard]] std::vector<Finding> grows_objects(const TraceData& data, const Releases& releases);
+
 /// D14: storages that outlived their step and that only the frames of a traceback hold. A reading of the memory must
 /// have found them.
 [[nodiscard]] std::vector<Finding> kept_by_traceback(const TraceData& data, const Releases& releases);

@@ -7,6 +7,7 @@
 #include <iterator>
 #include <map>
 #include <set>
+#include <span>
 #include <string>
 #include <utility>
 
@@ -297,18 +298,20 @@ std::set<std::string_view> functions_of(const FoundLines& statements, std::strin
   return functions;
 }
 
-/// The user's files through which storages were made.
+/// Files of the user's.
 class Files {
  public:
+  /// Those through which storages were made.
   Files(const TraceData& data, const std::vector<StackId>& made_at) : data_(data), made_at_(made_at) {
     std::map<StringId, std::set<std::size_t>> lines;
     each_frame([&](const Frame& frame, StackId) { lines[frame.file].insert(static_cast<std::size_t>(frame.line)); });
     for (const SourceFile& source : data.sources) {
-      const std::string_view path = data.text(source.path);
-      const auto made = lines.find(source.path);
-      if (made == lines.end() || is_library_file(path) || is_compiler_output(path)) continue;
-      by_path_[source.path] = &files_.emplace_back(short_path(path, 1), source.text, made->second);
+      if (const auto made = lines.find(source.path); made != lines.end()) add(source, made->second);
     }
+  }
+  /// All that the trace has.
+  explicit Files(const TraceData& data) : data_(data) {
+    for (const SourceFile& source : data.sources) add(source, {});
   }
 
   template <class In>
@@ -335,6 +338,12 @@ class Files {
   }
 
  private:
+  void add(const SourceFile& source, const std::set<std::size_t>& made_at) {
+    const std::string_view path = data_.text(source.path);
+    if (is_library_file(path) || is_compiler_output(path)) return;
+    by_path_[source.path] = &files_.emplace_back(short_path(path, 1), source.text, made_at);
+  }
+
   template <class Visit>
   void each_frame(Visit visit) const {
     for (const StackId id : made_at_) {
@@ -352,7 +361,7 @@ class Files {
   }
 
   const TraceData& data_;
-  const std::vector<StackId>& made_at_;
+  const std::span<const StackId> made_at_;
   std::deque<UserFile> files_;
   std::map<StringId, const UserFile*> by_path_;
 };
@@ -394,21 +403,7 @@ std::vector<StoringStatement> texts_of(const FoundLines& found) {
   return texts;
 }
 
-}  // namespace
-
-std::vector<StoringStatement> storing_statements(std::string_view code, std::string_view site,
-                                                 std::string_view holder) {
-  const UserFile file(site, code, {});
-  return texts_of(statements_in(file, holder));
-}
-
-std::vector<StoringStatement> calls_on_path(std::string_view code, std::string_view site, std::string_view holder) {
-  const UserFile file(site, code, {});
-  return texts_of(uses_in(file, holder));
-}
-
-Storing stored_by(const TraceData& data, std::string_view holder, const std::vector<StackId>& made_at) {
-  const Files files(data, made_at);
+Storing stored_in(const Files& files, std::string_view holder) {
   const auto in = [&](auto search) { return files.all([&](const UserFile& file) { return search(file, holder); }); };
   FoundLines statements = rather(in(statements_in), uses_value);
   FoundLines calls = calls_of(files, statements, holder);
@@ -425,6 +420,30 @@ Storing stored_by(const TraceData& data, std::string_view holder, const std::vec
   const bool is_shown = std::ranges::any_of(statements, uses_value) || !calls.empty();
   if (!is_shown) calls = std::move(passes);
   return {texts_of(statements), texts_of(calls)};
+}
+
+}  // namespace
+
+std::vector<StoringStatement> storing_statements(std::string_view code, std::string_view site,
+                                                 std::string_view holder) {
+  const UserFile file(site, code, {});
+  return texts_of(statements_in(file, holder));
+}
+
+std::vector<StoringStatement> calls_on_path(std::string_view code, std::string_view site, std::string_view holder) {
+  const UserFile file(site, code, {});
+  return texts_of(uses_in(file, holder));
+}
+
+Storing stored_by(const TraceData& data, std::string_view holder, const std::vector<StackId>& made_at) {
+  return stored_in(Files(data, made_at), holder);
+}
+
+Storing stored_by(const TraceData& data, std::string_view holder) {
+  // Of "run: main.gi_frame main: rows", the function that has the variable is the suspended one.
+  const std::size_t root = holder.rfind(": "), function = holder.rfind(' ', root == npos ? npos : root - 1);
+  const bool is_inside = root != npos && root != holder.find(": ") && function != npos;
+  return stored_in(Files(data), is_inside ? holder.substr(function + 1) : holder);
 }
 
 }  // namespace dcmt::analyzer

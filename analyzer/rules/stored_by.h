@@ -45,4 +45,7 @@ struct Storing {
 /// the container, calls on the path to it take their place. Files without a copy are not searched.
 [[nodiscard]] Storing stored_by(const TraceData& data, std::string_view holder, const std::vector<StackId>& made_at);
 
+/// As above, in all of the user's files that the trace has.
+[[nodiscard]] Storing stored_by(const TraceData& data, std::string_view holder);
+
 }  // namespace dcmt::analyzer

@@ -16,6 +16,7 @@
 #include "collector/scan/graph/paths.h"
 #include "collector/scan/graph/retained.h"
 #include "collector/scan/graph/roots.h"
+#include "collector/scan/graph/source_files.h"
 #include "collector/scan/memory/core_file.h"
 #include "collector/scan/memory/process_memory.h"
 #include "collector/scan/native/native_search.h"
@@ -266,6 +267,7 @@ struct Censuses::State {
   RunningVersions versions;
   ProcessTypes types;
   OwnModules own_modules;
+  KnownCollections collections;
   std::vector<Range> read_before;        ///< ranges that the latest census used
   std::vector<Range> read_again_before;  ///< ranges that its second reading used
 };
@@ -310,10 +312,15 @@ Expected<Census> Censuses::take(const CensusOptions& options) {
   if (!has_python && options.living) return Error{ErrorCode::kCannotRecord, kNoPython};
   types.forget_misses();
   memory.read_ahead(state_->read_before);
+  Census census;
+  if (options.unless_importing && is_importing(memory, types, state_->versions.runtime)) {
+    census.importing = true;
+    return census;
+  }
   PythonObjects objects(memory, types, is_near ? kLongestNear : kLongestContainer);
   PythonText text(memory, types);
-  Graph graph(objects, is_near ? kNear : GraphLimits{});
-  Census census;
+  const GraphLimits limits = is_near ? kNear : GraphLimits{};
+  Graph graph(objects, limits);
   OwnModules* const own = is_near ? &state_->own_modules : nullptr;
   if (has_python) {
     for (NamedRoot& each : named_roots(memory, types, text, state_->versions.runtime, own)) {
@@ -374,6 +381,13 @@ Expected<Census> Censuses::take(const CensusOptions& options) {
   if (is_near) counts.emplace(graph, memory);
   add_containers(nodes, small, naming, text, counts ? &*counts : nullptr, census);
   census.arrays = held_arrays(graph, memory, types, naming.paths, text);
+  if (options.collections > 0) {
+    const bool is_complete = graph.edges().size() < limits.most_edges;
+    census.collections = find_collections(
+        {graph, memory, fresh, types, naming.paths, text, naming.second, is_complete, options.collections},
+        state_->collections);
+    if (is_near) census.files = source_files(graph, memory, types, text);
+  }
   if (options.retained > 0 && !is_near) {
     std::vector<StorageOf> all = small;
     for (std::size_t i = 0; i < nodes.size(); ++i) all.push_back({nodes[i], census.storages[i].bytes});

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "collector/scan/graph/arrays.h"
+#include "collector/scan/graph/collections.h"
 #include "collector/scan/graph/modules.h"
 #include "collector/scan/layout/torch_layout.h"
 #include "collector/scan/memory/memory_source.h"
@@ -76,15 +77,19 @@ struct Census {
   std::vector<HeldStorage> storages;
   std::vector<CommonContainer> containers;  ///< the containers that hold most
   std::vector<HeldArrays> arrays;           ///< numpy arrays by holder, most bytes first
-  std::vector<Retained> retained;           ///< most bytes first, if CensusOptions requests it
-  std::vector<LivingStorage> living;        ///< if CensusOptions requests it
-  std::vector<NamedModule> modules;         ///< those of CensusOptions that were found, and all modules inside them
-  std::size_t objects = 0;                  ///< decoded objects of Python and of C++
-  std::size_t references = 0;               ///< references between these objects
-  std::size_t bytes_read = 0;               ///< bytes read from the process
-  std::size_t torn = 0;                     ///< objects that changed while they were read
-  bool collecting = false;                  ///< Python's collector was running: an object may only seem to have no root
-  double seconds = 0;                       ///< duration of the census
+  std::vector<Collection> collections;      ///< most bytes first, if CensusOptions requests it
+  /// Files of the running functions' code, and of the modules that the census begins with; of a census of variables.
+  std::vector<std::string> files;
+  std::vector<Retained> retained;     ///< most bytes first, if CensusOptions requests it
+  std::vector<LivingStorage> living;  ///< if CensusOptions requests it
+  std::size_t objects = 0;            ///< decoded objects of Python and of C++
+  std::size_t references = 0;         ///< references between these objects
+  std::size_t bytes_read = 0;         ///< bytes read from the process
+  std::size_t torn = 0;               ///< objects that changed while they were read
+  bool importing = false;             ///< nothing was read, see CensusOptions
+  bool collecting = false;            ///< Python's collector was running: an object may only seem to have no root
+  std::vector<NamedModule> modules;   ///< those of CensusOptions that were found, and all modules inside them
+  double seconds = 0;                 ///< duration of the census
   double until_second = 0;  ///< seconds from its begin to the begin of the second reading, which confirms holders
 };
 
@@ -118,6 +123,11 @@ struct CensusOptions {
   /// Lists every storage of any size that has data and was alive in two readings, even if no Python object leads to it.
   /// Only with Scope::kAll; fails in a program without Python.
   bool living = false;
+  /// Examines this many collections, those with most entries.
+  std::size_t collections = 0;
+  /// Reads nothing while a thread imports modules: their functions and classes are no growth, and reading them takes
+  /// long.
+  bool unless_importing = false;
   /// Computes what would be freed with each object, and names this many. Only with Scope::kAll.
   std::size_t retained = 0;
   std::vector<Address> modules = {};  ///< addresses of torch.nn.Modules to name

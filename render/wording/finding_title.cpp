@@ -16,7 +16,7 @@ std::string upper(std::string text) {
 
 std::string finding_title(const model::ReportedFinding& finding) {
   if (finding.growth) return finding.growth->steps > 0 ? "GROWS" : "KEPT";
-  return finding.outside ? "GROWS" : upper(finding.title);
+  return finding.outside || finding.objects ? "GROWS" : upper(finding.title);
 }
 
 }  // namespace dcmt::wording

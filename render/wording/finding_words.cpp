@@ -8,6 +8,7 @@
 #include "render/wording/device_words.h"
 #include "render/wording/growth_words.h"
 #include "render/wording/holder_words.h"
+#include "render/wording/object_growth_words.h"
 #include "render/wording/story_words.h"
 #include "trace/base/shell_words.h"
 
@@ -242,6 +243,7 @@ FindingWords finding_words(const std::string& path, const ReportedFinding& findi
   if (finding.pools) return pools_words(finding, form);
   if (finding.growth) return growth_words(finding, form);
   if (finding.outside) return outside_growth_words(finding, form);
+  if (finding.objects) return object_growth_words(finding, form);
   if (finding.duplicate) return duplicate_words(finding, form);
   const bool is_residual = finding.rule == "residual";
   const bool is_use = finding.rule == "use_after_release";
@@ -273,7 +275,7 @@ std::string next_command(const std::string& path, const ReportedFinding& finding
   if (finding.waits) return fmt::format("dc-memtrace show live {} --at {}", trace, finding.waits->at.seq.value);
   if (finding.pools) return fmt::format("dc-memtrace show peak {}", trace);
   if (finding.growth) return fmt::format("dc-memtrace show holders {} {}", trace, finding.number);
-  if (finding.outside) return fmt::format("dc-memtrace show memory {}", trace);
+  if (finding.outside || finding.objects) return fmt::format("dc-memtrace show memory {}", trace);
   if (finding.duplicate) return fmt::format("dc-memtrace show peak {} --by site", trace);
   return fmt::format("dc-memtrace reproduce {} --finding {}", trace, finding.number);
 }

@@ -5,8 +5,10 @@
 #include <algorithm>
 #include <string_view>
 
+#include "render/wording/growth_parts.h"
 #include "render/wording/holder_words.h"
 #include "render/wording/memory_class.h"
+#include "render/wording/object_growth_words.h"
 
 namespace dcmt::wording {
 namespace {
@@ -15,12 +17,6 @@ using model::Growth;
 using model::ReportedFinding;
 
 constexpr std::size_t kMostNamed = 3;
-
-/// "probe.seen": the name that people use, without the function that has it.
-std::string short_name(std::string_view holder) {
-  const std::size_t root = holder.find(": ");
-  return std::string(root == std::string_view::npos ? holder : holder.substr(root + 2));
-}
 
 /// "30.0 MiB " and `how` of the findings of one rule; empty if there are none.
 std::string sum_sentence(const model::Report& report, std::string_view rule, std::string_view how, const Form& form) {
@@ -50,20 +46,6 @@ std::string holder_confidence(const Growth& growth) {
   return fmt::format("certain for {} of {} storages", grouped(growth.seen), grouped(growth.storages));
 }
 
-void add_statements(const char* label, const std::vector<analyzer::StoringStatement>& statements, const Form& form,
-                    LabelledLines& facts) {
-  if (statements.size() > form.most) return;
-  for (const analyzer::StoringStatement& each : statements) {
-    facts.push_back({&each == statements.data() ? label : "", each.site + "   " + each.text});
-  }
-}
-
-/// Found by text: a single statement is probably the right one; of several, nothing shows which one it was.
-void add_stored_by(const Growth& growth, const Form& form, LabelledLines& facts) {
-  add_statements(growth.stored_by.size() == 1 ? "added at" : "one of", growth.stored_by, form, facts);
-  add_statements("called at", growth.called_at, form, facts);
-}
-
 }  // namespace
 
 std::string growth_sentence(const model::Report& report, const Form& form) {
@@ -76,7 +58,7 @@ std::string growth_sentence(const model::Report& report, const Form& form) {
   }
   std::string kept = sum_sentence(report, "kept_by_traceback", "kept by the traceback of an exception", form) +
                      sum_sentence(report, "graphs_without_backward", "saved for a backward that never ran", form);
-  kept += outside_sentence(report, form);
+  kept += outside_sentence(report, form) + object_growth_sentence(report, form);
   if (holders.empty()) return kept;
   if (holders.size() > kMostNamed) {
     const auto more = static_cast<std::int64_t>(holders.size() - kMostNamed);
@@ -99,7 +81,7 @@ FindingWords growth_words(const ReportedFinding& finding, const Form& form) {
                   form.bytes(finding.bytes), how, holder_confidence(growth)),
       {}};
   if (!growth.holder.empty()) words.facts.push_back({"held by", held_text(growth.holder, growth.place, growth.type)});
-  add_stored_by(growth, form, words.facts);
+  add_stored_by(growth.stored_by, growth.called_at, form, words.facts);
   for (std::size_t i = 0; i < std::min(form.most, growth.sites.size()); ++i) {
     const model::GrowthSite& site = growth.sites[i];
     const std::string sum = fmt::format("   {}, {}", counted(site.storages, "storage"), form.bytes(site.bytes));

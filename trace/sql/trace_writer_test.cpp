@@ -185,6 +185,8 @@ void write_small_trace(TraceWriter& w) {
   ASSERT_TRUE(w.write(curve).ok());
   ASSERT_TRUE(w.write(SampleRow{1, 4, "tensor", 1, 1, 2, 1, 1}).ok());
   ASSERT_TRUE(w.write(ResidentRow{1, {9, 90}, 8192, 4096, 0, 4096, {}}).ok());
+  ASSERT_TRUE(w.write(ScanRow{.id = 1, .from_seq = 9, .from_ns = 90, .to_ns = 91}).ok());
+  ASSERT_TRUE(w.write(CollectionRow{.scan = 1, .path = name, .type = name, .alike = 1, .entries = 2}).ok());
   ASSERT_TRUE(w.write(GpuMemoryRow{1, 90, 0, 8 << 20, 64 << 20, {}, 2 << 20}).ok());
   EdgeRow edge;
   edge.id = 1;

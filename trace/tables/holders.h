@@ -16,6 +16,8 @@ struct ScanRow {
   std::int64_t from_ns = 0, to_ns = 0;
   std::int64_t storages = 0, owned = 0, objects = 0, torn = 0;
   bool collecting = false;
+  bool everything = false, importing = false, ended = false;
+  std::int64_t counted_ns = 0;
 
   static constexpr Table kTable{.name = "scan", .meaning = "One reading of the process's memory.", .since = 7};
   static constexpr void describe(auto&& column) {
@@ -28,6 +30,13 @@ struct ScanRow {
     column(&ScanRow::objects, Cell{"objects", "number", "of Python and C++ that were decoded"});
     column(&ScanRow::torn, Cell{"torn", "number", "of them, those that changed while they were read"});
     column(&ScanRow::collecting, Cell{"collecting", "flag", "1: Python's collector was running"});
+    column(&ScanRow::everything,
+           Cell{"everything", "flag", "1: all objects were read; 0: those that variables lead to", 13});
+    column(&ScanRow::importing,
+           Cell{"importing", "flag", "1: nothing was read, because the program was importing modules", 13});
+    column(&ScanRow::ended,
+           Cell{"ended", "flag", "1: the program had ended: variables of its functions were gone", 13});
+    column(&ScanRow::counted_ns, Cell{"counted_ns", "ns", "collections were counted between then and its end", 13});
   }
 };
 
@@ -148,6 +157,35 @@ struct ArrayHolderRow {
     column(&ArrayHolderRow::type, Cell{"type", "string", "as of a container; empty for a variable"});
     column(&ArrayHolderRow::arrays, Cell{"arrays", "number", ""});
     column(&ArrayHolderRow::bytes, Cell{"bytes", "bytes", "of their data, each once"});
+  }
+};
+
+/// A list, a dictionary or another collection in one reading.
+struct CollectionRow {
+  RowId scan = 0;
+  std::int64_t position = 0;
+  RowId path = 0, place = 0, type = 0;
+  std::int64_t alike = 0, entries = 0, own_bytes = 0, bytes = 0;
+  RowId entry_type = 0, parts = 0;
+
+  static constexpr Table kTable{.name = "collection",
+                                .meaning = "Lists, dictionaries and other collections with most entries, at each scan.",
+                                .since = 13,
+                                .key = "scan, position"};
+  static constexpr void describe(auto&& column) {
+    column(&CollectionRow::scan, Cell{"scan", "scan", ""});
+    column(&CollectionRow::position, Cell{"position", "number", "0: most bytes"});
+    column(&CollectionRow::path, Cell{"path", "string", "from a root to it, indexes as `[*]`"});
+    column(&CollectionRow::place, OrNull{"place", "string", "as of an owner"});
+    column(&CollectionRow::type, Cell{"type", "string", "`list`"});
+    column(&CollectionRow::alike, Cell{"alike", "number", "of collections with this path"});
+    column(&CollectionRow::entries, Cell{"entries", "number", "of all of them"});
+    column(&CollectionRow::own_bytes, Cell{"own_bytes", "bytes", "of all of them, without their entries"});
+    column(&CollectionRow::bytes,
+           Cell{"bytes", "bytes", "with what they hold, estimated from a sample of the entries"});
+    column(&CollectionRow::entry_type, OrNull{"entry_type", "string", "type of most entries"});
+    column(&CollectionRow::parts,
+           OrNull{"parts", "string", "types of what the entries refer to, most bytes first: `str, float`"});
   }
 };
 

@@ -34,6 +34,7 @@ using WrittenTables =
     RowTypes<MetaRow, StringRow, ThreadRow, FrameRow, StackRow, OperatorRow, BlockRow, StorageRow, TensorRow, MarkRow,
              LaunchesRow, SampleRow, EdgeRow, SourceRow, SourceLineRow, DiagnosticRow, LossRow, IntervalRow,
              IntervalCurveRow, KeySumRow, OutOfMemoryRow, ParameterRow, OperatorAliasRow, ScanRow, OwnerRow, HeldRow,
-             ContainerRow, HeldInRow, ResidentRow, MappedRow, ArrayHolderRow, SegmentRow, GpuMemoryRow, ModuleRow>;
+             ContainerRow, HeldInRow, ResidentRow, MappedRow, ArrayHolderRow, SegmentRow, GpuMemoryRow, ModuleRow,
+             CollectionRow>;
 
 }  // namespace dcmt

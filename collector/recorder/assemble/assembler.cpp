@@ -36,6 +36,8 @@ constexpr char kDrained[] = "drained";
 constexpr std::int64_t kMaxJumpNs = std::int64_t{30} * 24 * 3600 * 1'000'000'000;
 /// Memory without a holder in any reading that is worth a search: in bytes, and as a share of the allocated bytes.
 constexpr std::int64_t kLeastUnfound = 1 << 20;
+/// A collection of this size may become a finding; bytes.
+constexpr std::uint64_t kLargeCollection = 1 << 20;
 constexpr double kUnfoundShare = 0.05;
 
 std::string_view diagnostic_text(std::uint32_t code) {
@@ -138,7 +140,14 @@ class Assembler::Impl {
   }
   [[nodiscard]] std::vector<std::uint64_t> modules() const { return modules_.addresses(); }
   void reading_begins(scan::Scope scope) { owners_.begin(scope, lifetimes_.living_storages()); }
-  Status reading_ended(const MemoryReading& reading) { return owners_.end(reading); }
+  Status reading_ended(const MemoryReading& reading) {
+    const auto is_large = [](const scan::Collection& each) { return each.bytes >= kLargeCollection; };
+    // The code has the statement that fills it.
+    if (std::ranges::any_of(reading.found.collections, is_large)) {
+      DCMT_RETURN_IF_ERROR(censuses_.see_sources(reading.found.files));
+    }
+    return owners_.end(reading);
+  }
   Status reading_failed(std::string_view why) {
     owners_.cancel(scan::Scope::kAll);
     owners_.cancel(scan::Scope::kVariables);

@@ -352,6 +352,17 @@ Status CensusBook::commit() {
   return {};
 }
 
+Status CensusBook::see_sources(const std::vector<std::string>& files) {
+  std::size_t seen = 0;
+  for (const std::string& file : files) {
+    if (is_library_file(file) || file.find("-packages/") != std::string::npos) continue;
+    if (++seen > kMostSources) break;
+    DCMT_ASSIGN_OR_RETURN(const RowId path, journal_.writer.intern(file));
+    DCMT_RETURN_IF_ERROR(sources_.see(path, file));
+  }
+  return {};
+}
+
 Status CensusBook::see_sources_of_held() {
   // The reading names a growing list, and the source code has the statement that fills it.
   std::vector<std::pair<RowId, std::string>> files;

@@ -133,6 +133,28 @@ Status OwnerBook::write_arrays(const std::vector<scan::HeldArrays>& arrays) {
   return {};
 }
 
+Status OwnerBook::write_collections(const std::vector<scan::Collection>& collections) {
+  CollectionRow row;
+  row.scan = scan_;
+  const auto intern = [&](const std::string& text) {
+    return text.empty() ? Expected<RowId>(0) : journal_.writer.intern(text);
+  };
+  for (const scan::Collection& each : collections) {
+    DCMT_ASSIGN_OR_RETURN(row.path, intern(each.path));
+    DCMT_ASSIGN_OR_RETURN(row.type, intern(each.type));
+    DCMT_ASSIGN_OR_RETURN(row.place, intern(each.place));
+    DCMT_ASSIGN_OR_RETURN(row.entry_type, intern(each.entry_type));
+    DCMT_ASSIGN_OR_RETURN(row.parts, intern(each.parts));
+    row.alike = static_cast<std::int64_t>(each.alike);
+    row.entries = static_cast<std::int64_t>(each.entries);
+    row.own_bytes = static_cast<std::int64_t>(each.own_bytes);
+    row.bytes = static_cast<std::int64_t>(each.bytes);
+    DCMT_RETURN_IF_ERROR(journal_.writer.write(row));
+    ++row.position;
+  }
+  return {};
+}
+
 void OwnerBook::note_newer(const UnderWay& begun, RowId storage) {
   for (UnderWay& other : under_way_) {
     if (&other != &begun && other.reads && other.from_seq <= begun.from_seq) other.seen_since.insert(storage);
@@ -150,6 +172,10 @@ Status OwnerBook::end(const MemoryReading& reading) {
   scan.objects = static_cast<std::int64_t>(reading.found.objects);
   scan.torn = static_cast<std::int64_t>(reading.found.torn);
   scan.collecting = reading.found.collecting;
+  scan.everything = reading.scope == scan::Scope::kAll;
+  scan.importing = reading.found.importing;
+  scan.ended = reading.ended;
+  scan.counted_ns = reading.counted_ns;
 
   std::vector<std::pair<RowId, const scan::HeldStorage*>> known;
   for (const scan::HeldStorage& held : reading.found.storages) {
@@ -199,6 +225,7 @@ Status OwnerBook::end(const MemoryReading& reading) {
   }
   cancel(reading.scope);
   DCMT_RETURN_IF_ERROR(write_arrays(reading.found.arrays));
+  DCMT_RETURN_IF_ERROR(write_collections(reading.found.collections));
   return journal_.writer.write(scan);
 }
 

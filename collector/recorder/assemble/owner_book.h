@@ -24,8 +24,10 @@ namespace dcmt::recorder {
 struct MemoryReading {
   scan::Scope scope = scan::Scope::kAll;
   std::int64_t from_ns = 0, to_ns = 0;  ///< monotonic clock
+  std::int64_t counted_ns = 0;          ///< begin of its second part, in which collections were counted
   double cpu_seconds = 0;               ///< CPU time of the reading
   bool waited = false;                  ///< Python's thread waited throughout: no Python object has changed
+  bool ended = false;                   ///< the program had ended when it began
   scan::Census found;
 };
 
@@ -75,6 +77,7 @@ class OwnerBook {
   Status write_held(RowId storage, const scan::HeldStorage& held, Said said);
   Status write_owners(RowId storage, const scan::HeldStorage& held, bool waited);
   Status write_arrays(const std::vector<scan::HeldArrays>& arrays);
+  Status write_collections(const std::vector<scan::Collection>& collections);
   /// A reading of variables may miss holders; those are then references that it cannot explain.
   [[nodiscard]] static bool says_less(const Said& said, const Said& than);
 

@@ -24,6 +24,9 @@ constexpr std::size_t kMostMemory = std::size_t{256} << 20;
 /// Memory for a reading of a program that has just imported torch.
 constexpr std::size_t kUsual = std::size_t{170} << 20;
 
+/// Collections that a reading examines.
+constexpr std::size_t kCollections = 48;
+
 /// True while a reading of everything runs in this recorder. Only the draining thread uses it, which begins and ends
 /// readings.
 bool reading = false;
@@ -59,12 +62,14 @@ Expected<MemoryReading> MemoryReader::read(const scan::CensusOptions& options) {
   reading.from_ns = now_ns();
   DCMT_ASSIGN_OR_RETURN(reading.found, censuses_->take(options));
   reading.to_ns = now_ns();
+  reading.counted_ns = reading.from_ns + static_cast<std::int64_t>(reading.found.until_second * 1e9);
   reading.cpu_seconds = cpu_seconds() - before;
   return reading;
 }
 
 void MemoryReader::start(scan::CensusOptions options) {
   options.scope = scope_;
+  options.collections = kCollections;
   if (scope_ == scan::Scope::kAll) reading = true;
   try {
     result_ = std::async(std::launch::async, [this, options = std::move(options)] { return read(options); });

@@ -95,6 +95,7 @@ Expected<bool> MemorySamples::sample(double now, const TorchThen& torch, const B
   DCMT_RETURN_IF_ERROR(writer_.write(ResidentRow{
       ++latest_, {torch.seq, now_ns()}, memory->anonymous, memory->file, memory->shared, torch.bytes, used}));
   const std::int64_t outside = memory->anonymous + memory->shared - torch.bytes;
+  outside_ = outside;
   if (torch.steps >= kWarmUp) growth_.see(outside);
   if (classes || schedule_.classes_are_due(now, torch.steps, outside)) {
     const double before = cpu_seconds();

@@ -72,6 +72,8 @@ class MemorySamples {
   Status sample_last(const TorchThen& torch, const Blocks& blocks);
   /// Lasting growth of memory outside torch since the first steps, in units of some MiB.
   [[nodiscard]] std::int64_t grown() const { return growth_.grown(); }
+  /// Memory outside torch at the latest sample; bytes.
+  [[nodiscard]] std::optional<std::int64_t> outside() const { return outside_; }
   /// True if, at the latest sample, the control group was so near its limit that the kernel may kill this process, too.
   [[nodiscard]] bool is_near_limit() const { return is_near_limit_; }
   /// Writes the control group's limit, and the kernel's kills in it, to meta.
@@ -91,6 +93,7 @@ class MemorySamples {
   RowId latest_ = 0;
   bool is_near_limit_ = false;
   OutsideWatch growth_;
+  std::optional<std::int64_t> outside_;
 };
 
 }  // namespace dcmt::recorder

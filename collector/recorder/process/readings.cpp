@@ -30,6 +30,7 @@ void Readings::begin(pid_t pid, const scan::LayoutFolders& layouts) {
 }
 
 Status Readings::poll() {
+  if (const std::optional<std::int64_t> outside = samplers_.outside()) objects_.see(*outside);
   if (variables_ != nullptr) DCMT_RETURN_IF_ERROR(read(*variables_, scan::Scope::kVariables));
   if (all_ != nullptr) DCMT_RETURN_IF_ERROR(read(*all_, scan::Scope::kAll));
   if (failed_) {
@@ -51,9 +52,10 @@ Status Readings::read(MemoryReader& reader, scan::Scope scope) {
   if (!begins_ || !now || program_ended_ || is_asked(process_.spool().asked_reading())) return {};
   const bool is_due =
       (scope == scan::Scope::kAll && extra_ == Extra::kWanted) || schedule_.is_due(scope, *now, progress());
+  const bool for_objects = !is_due && objects_.is_due(scope, *now);
   // A reading of everything would use the core that a short reading of variables needs.
   if (scope == scan::Scope::kAll && variables_->is_reading()) return {};
-  if (is_due && reader.may_start()) start(reader, scope);
+  if ((is_due || for_objects) && reader.may_start()) start(reader, scope, for_objects);
   return {};
 }
 
@@ -80,7 +82,7 @@ Status Readings::serve() {
   } else if (!requested_) {
     if (!program_ended_) DCMT_RETURN_IF_ERROR(samplers_.sample_last());
     serve_end();
-  } else if (all_ == nullptr || !all_->is_reading()) {
+  } else if (!is_reading()) {
     requested_ = false;
     process_.spool().answer(all_ != nullptr ? AskedReading::kDone : AskedReading::kNotRead);
   }
@@ -88,12 +90,13 @@ Status Readings::serve() {
 }
 
 void Readings::serve_request() {
-  if (all_ != nullptr && all_->is_reading()) return;  // it began before the request
+  if (is_reading()) return;  // it began before the request
   if (all_ == nullptr || !begins_ || !process_.seconds() || !all_->fits()) {
     process_.spool().answer(AskedReading::kNotRead);
   } else if (all_->may_start()) {
     requested_ = true;
     process_.spool().answer(AskedReading::kUnderWay);
+    start(*variables_, scan::Scope::kVariables);  // to be compared with other readings of them
     start(*all_, scan::Scope::kAll);
   }
 }
@@ -116,11 +119,13 @@ void Readings::serve_end() {
   program_ended_ = true;
   samplers_.end();
   const Assembler& assembler = process_.assembler();
-  const bool reads = all_ != nullptr && (all_->is_reading() || variables_->is_reading());
+  const bool reads = is_reading();
   const bool may_read = all_ != nullptr && begins_ && process_.seconds();
-  const bool wants_all = may_read && last_readings_ < kMostLastReadings && all_->fits() &&
-                         (assembler.wants_reading() || (last_readings_ == 0 && assembler.lacks_holders()));
-  const bool grows_outside = samplers_.grown_outside() > 0;
+  const bool wants_all =
+      may_read && last_readings_ < kMostLastReadings && all_->fits() &&
+      (assembler.wants_reading() ||
+       (last_readings_ == 0 && (assembler.lacks_holders() || objects_.wants_last(scan::Scope::kAll))));
+  const bool grows_outside = samplers_.grown_outside() > 0 || objects_.wants_last(scan::Scope::kVariables);
   const bool wants_variables = may_read && !read_variables_last_ && (grows_outside || assembler.keeps_anything());
   process_.spool().answer(reads || wants_all || wants_variables ? AskedReading::kUnderWay : AskedReading::kDone);
   if (wants_variables && variables_->may_start()) {
@@ -133,14 +138,16 @@ void Readings::serve_end() {
   }
 }
 
-void Readings::start(MemoryReader& reader, scan::Scope scope) {
+void Readings::start(MemoryReader& reader, scan::Scope scope, bool for_objects) {
   Assembler& assembler = process_.assembler();
   const double now = process_.seconds().value_or(0);
   const bool waits = process_.spool().asked_reading() == AskedReading::kUnderWay && (held_ || program_ended_);
-  began_[static_cast<std::size_t>(scope)] = {now, progress(), waits};
+  began_[static_cast<std::size_t>(scope)] = {now, progress(), waits, program_ended_, for_objects};
+  objects_.begin(scope);
   assembler.reading_begins(scope);
   if (scope == scan::Scope::kAll && extra_ == Extra::kWanted) extra_ = Extra::kUnderWay;
   scan::CensusOptions options{.smallest = static_cast<std::uint64_t>(assembler.smallest_followed()),
+                              .unless_importing = for_objects && scope == scan::Scope::kVariables,
                               .modules = assembler.modules()};
   if (scope == scan::Scope::kAll) {
     options.native = scan::Native::kProved;
@@ -167,8 +174,11 @@ Status Readings::receive(MemoryReader& reader, bool wait) {
   MemoryReading done = std::move(**reading);
   const Began& began = began_[static_cast<std::size_t>(done.scope)];
   done.waited = began.waits && process_.spool().asked_reading() == AskedReading::kUnderWay;
+  // What was read while the program ended may be of functions that had returned.
+  done.ended = began.ended || program_ended_ || process_.spool().asked_reading() == AskedReading::kEnded;
+  objects_.done(done.scope, began.at, began.for_objects ? done.cpu_seconds : 0, done.found);
   // A reading that the program requested does not count for the recorder's share.
-  if (!requested_ || done.scope == scan::Scope::kVariables) {
+  if (!began.for_objects && !requested_) {
     schedule_.done(done.scope, began.at, done.cpu_seconds, began.program);
   }
   return process_.assembler().reading_ended(done);

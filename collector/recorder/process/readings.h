@@ -8,6 +8,7 @@
 #include <memory>
 
 #include "collector/recorder/process/memory_reader.h"
+#include "collector/recorder/process/object_schedule.h"
 #include "collector/recorder/process/samplers.h"
 #include "collector/recorder/process/scan_schedule.h"
 #include "collector/recorder/process/spool_drain.h"
@@ -44,13 +45,14 @@ class Readings {
  private:
   /// Processes a reading that is over, and begins one that is due.
   Status read(MemoryReader& reader, scan::Scope scope);
-  void start(MemoryReader& reader, scan::Scope scope);
+  [[nodiscard]] bool is_reading() const { return all_ && (all_->is_reading() || variables_->is_reading()); }
+  void start(MemoryReader& reader, scan::Scope scope, bool for_objects = false);
   Status receive(MemoryReader& reader, bool wait);
   /// The process waits for an answer: its program has ended, or requests a reading.
   Status serve();
   /// Reads the memory of an ended program if another reading would add information, then lets it exit.
   void serve_end();
-  /// Reads the memory of a program that requests it, after the running reading.
+  /// Reads the memory of a program that requests it, after the running readings.
   void serve_request();
   /// Reads the variables of a program that waits at a point of its work.
   void serve_hold();
@@ -61,17 +63,20 @@ class Readings {
   Samplers& samplers_;
   std::unique_ptr<MemoryReader> variables_, all_;  ///< by scope; nullptr: the memory is not read, or cannot be
   ScanSchedule schedule_;
+  ObjectSchedule objects_;
   struct Began {
-    double at = 0;       ///< begin, in seconds as of SpoolDrain
-    Progress program;    ///< at the begin: the reading may miss later events
-    bool waits = false;  ///< the process waits for it
+    double at = 0;             ///< begin, in seconds as of SpoolDrain
+    Progress program;          ///< at the begin: the reading may miss later events
+    bool waits = false;        ///< the process waits for it
+    bool ended = false;        ///< the program had ended
+    bool for_objects = false;  ///< only `objects_` wanted it
   };
   std::array<Began, 2> began_{};  ///< by scope
   enum class Extra : std::uint8_t { kNone, kWanted, kUnderWay, kOver };
   Extra extra_ = Extra::kNone;
   bool begins_ = true;
   bool failed_ = false;
-  bool requested_ = false;            ///< the program has requested the running reading
+  bool requested_ = false;            ///< the program has requested the running readings
   bool held_ = false;                 ///< the program waits for the running reading of variables
   bool program_ended_ = false;        ///< its memory is being destroyed, or waits for the last readings
   int last_readings_ = 0;             ///< readings of everything that began because the program had ended

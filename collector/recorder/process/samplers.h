@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 
 #include "collector/recorder/assemble/small_growth.h"
 #include "collector/recorder/process/gpu_samples.h"
@@ -36,6 +37,10 @@ class Samplers {
 
   /// Lasting growth of memory outside torch since the first steps, in units of some MiB.
   [[nodiscard]] std::int64_t grown_outside() const { return memory_ != nullptr ? memory_->grown() : 0; }
+  /// Memory outside torch at the latest sample; bytes.
+  [[nodiscard]] std::optional<std::int64_t> outside() const {
+    return memory_ != nullptr ? memory_->outside() : std::nullopt;
+  }
 
  private:
   [[nodiscard]] TorchThen torch_then() const;

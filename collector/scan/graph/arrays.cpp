@@ -8,21 +8,13 @@
 #include <utility>
 
 #include "collector/scan/graph/containers.h"
+#include "collector/scan/objects/numpy_array.h"
 
 namespace dcmt::scan {
 namespace {
 
-constexpr char kArray[] = "numpy.ndarray";
-
-// Offsets of an array's fields (numpy/core/include/numpy/ndarraytypes.h, PyArrayObject_fields). They have not changed
-// since numpy's first version, numpy 2 included.
-constexpr Address kData = 16, kDimensions = 24, kLengths = 32, kStrides = 40, kFlags = 64;
-constexpr std::uint32_t kOwnsData = 4;
-constexpr std::uint32_t kMostDimensions = 64;
-
 /// Smaller arrays are more numerous than large ones, and less informative.
 constexpr std::uint64_t kSmallest = 4096;
-constexpr std::uint64_t kLargest = std::uint64_t{1} << 46;
 constexpr std::size_t kMostArrays = 20'000;
 constexpr std::size_t kMostHolders = 16;
 
@@ -31,28 +23,6 @@ constexpr std::size_t kFewestNodes = 32, kMostGraphs = 1'000;
 /// glibc writes the size of a block before it, with flags in the low bits. A node's block has a size in this range.
 constexpr Address kBlockSize = 8;
 constexpr std::uint64_t kBlockFlags = 7, kSmallestNode = 64, kLargestNode = 16'384;
-
-struct OwnedData {
-  Address data = 0;
-  std::uint64_t bytes = 0;
-};
-
-/// Nothing if another object owns the array's data, or if the array is invalid, for example because it is being made.
-std::optional<OwnedData> owned_data(Mirror& memory, Address array) {
-  const auto dimensions = memory.value<std::uint32_t>(array + kDimensions);
-  const auto flags = memory.value<std::uint32_t>(array + kFlags);
-  if ((flags & kOwnsData) == 0 || dimensions == 0 || dimensions > kMostDimensions) return {};
-  const Address lengths = memory.word(array + kLengths), strides = memory.word(array + kStrides);
-  std::uint64_t bytes = 0;
-  for (std::uint32_t i = 0; i < dimensions; ++i) {
-    const std::uint64_t length = memory.word(lengths + 8 * i), stride = memory.word(strides + 8 * i);
-    if (length == 0 || length > kLargest || stride > kLargest) return {};
-    // If an array owns its data, the dimension with the largest extent covers all of it.
-    if (stride != 0 && length > kLargest / stride) return {};
-    bytes = std::max(bytes, length * stride);
-  }
-  return OwnedData{memory.word(array + kData), bytes};
-}
 
 /// An array, or a tensor with the nodes of its graph.
 struct CountedIn {
@@ -68,7 +38,7 @@ std::vector<CountedIn> find_arrays(const Graph& graph, Mirror& memory, ProcessTy
     const GraphNode& object = graph.nodes()[node];
     if (object.kind != Kind::kObject || !graph.is_rooted(node)) continue;
     const PythonType* type = types.python_types.type_of(memory, object.address);
-    if (type == nullptr || type->name != kArray) continue;
+    if (type == nullptr || !is_numpy_array(*type)) continue;
     const std::optional<OwnedData> data = owned_data(memory, object.address);
     if (data && data->bytes >= kSmallest && seen.insert(data->data).second) arrays.push_back({node, data->bytes});
   }

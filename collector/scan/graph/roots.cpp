@@ -5,10 +5,12 @@
 #include <algorithm>
 #include <bit>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "collector/scan/graph/frame_chain.h"
 #include "collector/scan/process/interpreters.h"
+#include "trace/base/code_path.h"
 
 namespace dcmt::scan {
 namespace {
@@ -19,6 +21,8 @@ constexpr std::uint8_t kMainModule = 0, kOutermostFrame = 2, kException = 2, kTh
 /// An inner frame has a shorter life, so a path through it becomes stale sooner: each level costs one more, up to this
 /// limit.
 constexpr std::size_t kDeepestFrame = 12;
+
+constexpr std::string_view kImportSystem = "<frozen importlib";
 
 constexpr int kMostHandled = 100;
 /// Readings of the roots if `sys.modules` was changing: a running program always has `__main__`.
@@ -110,6 +114,20 @@ std::vector<NamedRoot> read_roots(Mirror& memory, ProcessTypes& types, PythonTex
   return std::move(roots).roots();
 }
 
+/// True if the innermost import of a thread runs code of a library. A program may train inside an import of its own.
+bool imports_library(Address thread, Mirror& memory, ProcessTypes& types, PythonText& text) {
+  std::string inner;  // file of the frame that this one has called
+  for (const Address frame : frames_of(thread, memory, types)) {
+    const Address code = code_of_frame(memory, types.python, frame);
+    std::string file = text.text(memory.word(code + types.python.code_filename));
+    if (file.starts_with(kImportSystem)) {
+      return inner.empty() || is_library_file(inner) || is_package_file(inner);
+    }
+    inner = std::move(file);
+  }
+  return false;
+}
+
 bool has_main(const std::vector<NamedRoot>& roots) {
   return std::ranges::any_of(roots, [](const NamedRoot& each) { return each.root.name == kMainModuleName; });
 }
@@ -125,6 +143,16 @@ std::vector<NamedRoot> named_roots(Mirror& memory, ProcessTypes& types, PythonTe
     roots = read_roots(fresh, types, fresh_text, runtime, own);
   }
   return roots;
+}
+
+bool is_importing(Mirror& memory, ProcessTypes& types, Address runtime) {
+  PythonText text(memory, types);
+  bool importing = false;
+  each_interpreter(memory, types.python, runtime, [&](Address interpreter) {
+    each_thread(memory, types.python, interpreter,
+                [&](Address thread) { importing = importing || imports_library(thread, memory, types, text); });
+  });
+  return importing;
 }
 
 bool collector_is_off(Mirror& memory, const ProcessTypes& types, Address runtime) {

@@ -22,6 +22,9 @@ struct NamedRoot {
 [[nodiscard]] std::vector<NamedRoot> named_roots(Mirror& memory, ProcessTypes& types, PythonText& text, Address runtime,
                                                  OwnModules* own);
 
+/// True if a thread imports a module of Python or of an installed package.
+[[nodiscard]] bool is_importing(Mirror& memory, ProcessTypes& types, Address runtime);
+
 /// True if Python's collector is switched off.
 [[nodiscard]] bool collector_is_off(Mirror& memory, const ProcessTypes& types, Address runtime);
 

@@ -11,7 +11,7 @@ constexpr Address kCollectorFlags = 3;    // the low bits of its links
 
 void FoundReferences::python(Address word, Label label, std::uint64_t index, std::uint8_t cost) {
   const PythonType* type = types_.python_types.type_of(memory_, word);
-  if (type == nullptr || type->leaf || type->kind == Kind::kCode) return;
+  if (type == nullptr || (type->leaf && !leaves_) || type->kind == Kind::kCode) return;
   if (label == Label::kWord && type->has_flag(kCollectedBit)) {
     // A guess counts only if the object is in the collector's list: its neighbour points back.
     const Address next = memory_.word(word - kCollectorHead) & ~kCollectorFlags;

@@ -10,7 +10,9 @@ namespace dcmt::scan {
 /// Not thread-safe; for one pass over one mirror.
 class FoundReferences {
  public:
-  FoundReferences(Mirror& memory, ProcessTypes& types) : memory_(memory), types_(types) {}
+  /// @param leaves  also adds Python objects that have no references: numbers, texts
+  FoundReferences(Mirror& memory, ProcessTypes& types, bool leaves = false)
+      : memory_(memory), types_(types), leaves_(leaves) {}
 
   /// Sets where later references are added.
   void collect_into(std::vector<Reference>& references) {
@@ -18,7 +20,10 @@ class FoundReferences {
     references.clear();
   }
 
-  /// Adds a word that should be a Python object. Adds nothing if it is not one, or if that object has no references.
+  [[nodiscard]] bool adds_leaves() const { return leaves_; }
+
+  /// Adds a word that should be a Python object. Adds nothing if it is not one, or, unless leaves are added, if that
+  /// object has no references.
   void python(Address word, Label label, std::uint64_t index, std::uint8_t cost = 1);
   void python(Address word, const std::string& name, std::uint8_t cost = 1) {
     if (word != 0) python(word, Label::kName, types_.names.number(name), cost);
@@ -50,6 +55,7 @@ class FoundReferences {
  private:
   Mirror& memory_;
   ProcessTypes& types_;
+  const bool leaves_;
   std::vector<Reference>* references_ = nullptr;
   std::size_t torn_ = 0;
 };

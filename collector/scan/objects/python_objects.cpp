@@ -4,6 +4,7 @@
 #include <cstdlib>
 
 #include "collector/scan/objects/known_members.h"
+#include "collector/scan/objects/numpy_array.h"
 
 namespace dcmt::scan {
 namespace {
@@ -28,15 +29,6 @@ constexpr Address kContextTree = 24, kTreeRoot = 16, kTreeFirstPair = 32, kTreeF
 constexpr Address kMostPairs = 64;  // words
 constexpr Address kCapsulePointer = 16, kCapsuleName = 24;
 constexpr Address kManagedDict = 24, kManagedValues = 32;  // before the object
-
-// Fields of numpy's arrays and of their types (numpy/core/include/numpy/ndarraytypes.h, PyArrayObject_fields and
-// PyArray_Descr). These have not changed since numpy's first version, numpy 2 included.
-constexpr std::string_view kNumpyArray = "numpy.ndarray";
-constexpr Address kArrayData = 16, kArrayDimensions = 24, kArrayLengths = 32, kArrayType = 56, kArrayFlags = 64,
-                  kArrayTypeKind = 24;
-constexpr char kArrayOfObjects = 'O';
-constexpr std::uint32_t kContiguous = 1 | 2;  // in the order of C, or of Fortran
-constexpr std::uint32_t kMostDimensions = 64;
 
 // Additional costs of these references.
 constexpr std::uint8_t kThroughGlobals = 9, kThroughAFunction = 5, kThroughAGuess = 3, kThroughAKey = 2;
@@ -64,12 +56,12 @@ DictKeys read_dict_keys(Mirror& memory, const PythonLayout& layout, Address keys
   return result;
 }
 
-PythonObjects::PythonObjects(Mirror& memory, ProcessTypes& types, std::uint64_t longest)
+PythonObjects::PythonObjects(Mirror& memory, ProcessTypes& types, std::uint64_t longest, bool leaves)
     : memory_(memory),
       types_(types),
       layout_(types.python),
       longest_(longest),
-      found_(memory, types),
+      found_(memory, types, leaves),
       torch_(memory, types, found_) {}
 
 void PythonObjects::decode(Address object, Kind kind, std::vector<Reference>& references) {
@@ -169,7 +161,7 @@ void PythonObjects::python_object(Address object) {
       torch_.decode_python_function(object);
       break;
     default:
-      if (type->name == kNumpyArray) array(object);
+      if (is_numpy_array(*type)) array(object);
       if (context(object, *type)) return;
       words(object, *type, 16);
       return attributes(object, *type);
@@ -242,7 +234,7 @@ void PythonObjects::dict(Address object) {
     std::memcpy(&value, entry + 8, 8);
     if (value == 0) continue;
     found_.python(value, Label::kDictValue, key);
-    if (!table->text_only) found_.python(key, Label::kDictKey, key, kThroughAKey);
+    if (!table->text_only || found_.adds_leaves()) found_.python(key, Label::kDictKey, key, kThroughAKey);
   }
 }
 
@@ -278,19 +270,9 @@ void PythonObjects::items(Address first, std::uint64_t count, Label label, Addre
   }
 }
 
-/// The entries of an array of objects.
 void PythonObjects::array(Address object) {
-  if (memory_.value<char>(memory_.word(object + kArrayType) + kArrayTypeKind) != kArrayOfObjects) return;
-  const auto dimensions = memory_.value<std::uint32_t>(object + kArrayDimensions);
-  const auto flags = memory_.value<std::uint32_t>(object + kArrayFlags);
-  if (dimensions > kMostDimensions || (flags & kContiguous) == 0) return;
-  std::uint64_t count = 1;
-  for (std::uint32_t i = 0; i < dimensions; ++i) {
-    const std::uint64_t length = memory_.word(memory_.word(object + kArrayLengths) + 8 * i);
-    if (length > longest_ || count * length > longest_) return found_.torn();
-    count *= length;
-  }
-  items(memory_.word(object + kArrayData), count, Label::kItem);
+  const std::optional<ObjectElements> elements = object_elements(memory_, object);
+  if (elements) items(elements->first, elements->count, Label::kItem);
 }
 
 void PythonObjects::deque(Address object) {

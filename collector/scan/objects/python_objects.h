@@ -31,7 +31,8 @@ inline constexpr std::uint64_t kLongestContainer = 1 << 24;
 /// Decodes one object at a time. Not thread-safe.
 class PythonObjects {
  public:
-  PythonObjects(Mirror& memory, ProcessTypes& types, std::uint64_t longest = kLongestContainer);
+  /// @param leaves  as of FoundReferences
+  PythonObjects(Mirror& memory, ProcessTypes& types, std::uint64_t longest = kLongestContainer, bool leaves = false);
 
   /// Replaces the content of `references` by the references of `object`.
   void decode(Address object, Kind kind, std::vector<Reference>& references);

@@ -1,0 +1,195 @@
+// Collections of Python objects that have more entries after each part of the run. The readings of the memory count the
+// entries. Not growth: what the program bounds, what fills up and stops, what is emptied again, what lived for a small
+// part of the run. A collection of tensors is for the rule `grows`.
+#include <algorithm>
+#include <iterator>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "analyzer/load/optional_text.h"
+#include "analyzer/rules/object_growth.h"
+#include "analyzer/rules/rules.h"
+#include "analyzer/time/timeline.h"
+
+namespace dcmt::analyzer {
+namespace {
+
+/// Smaller growth is not reported: in bytes, and as a share of the resident memory.
+constexpr double kLeast = 2.0 * (1 << 20), kLeastShare = 0.005;
+/// Part of the run, from the end of its imports, through which a collection must have grown.
+constexpr double kLeastOfRun = 0.4;
+/// Part of the run, at its end, that may be without a reading. On a busy machine a longer one is: it is not known then
+/// whether the collection still grows.
+constexpr double kMostUnseen = 0.3;
+/// When the program ends, a reading may find that a function has returned before the end is noted; seconds.
+constexpr double kAtEnd = 0.5;
+/// Fewer steps are no unit for growth.
+constexpr double kFewestSteps = 8;
+/// While a reading counts, the program may go on by this part of the run: else the count is of no point of it.
+constexpr double kLongestCount = 0.04;
+
+using Series = std::vector<const Collection*>;
+
+double seconds(TimeNs from, TimeNs to) { return static_cast<double>(to.value - from.value) * 1e-9; }
+
+/// The readings that could have found a collection.
+class ReadingsOfCollection {
+ public:
+  ReadingsOfCollection(const TraceData& data, const Series& found) : data_(data) {
+    // A reading of variables sees everything at almost the same time.
+    everything_ = std::ranges::all_of(found, [&](const Collection* each) { return scan_of(*each).everything; });
+    in_function_ = found.back()->place.valid();
+  }
+
+  [[nodiscard]] const Scan& scan_of(const Collection& collection) const { return *data_.owners.scan(collection.scan); }
+  [[nodiscard]] bool counts(const Scan& scan) const {
+    return scan.everything == everything_ && !scan.importing && !(in_function_ && scan.ended);
+  }
+  /// True if a variable of a function may be gone since the program was about to end.
+  [[nodiscard]] bool is_at_end(const Scan& scan) const {
+    return in_function_ && std::ranges::any_of(data_.owners.scans, [&](const Scan& end) {
+             return end.ended && seconds(scan.ns, end.ns) < kAtEnd;
+           });
+  }
+  [[nodiscard]] std::vector<const Scan*> all() const {
+    std::vector<const Scan*> scans;
+    for (const Scan& scan : data_.owners.scans) {
+      if (counts(scan)) scans.push_back(&scan);
+    }
+    std::ranges::stable_sort(scans, {}, &Scan::ns);
+    return scans;
+  }
+
+ private:
+  const TraceData& data_;
+  bool everything_ = false, in_function_ = false;
+};
+
+double number(Bytes bytes) { return static_cast<double>(bytes.value); }
+
+double resident_of(const TraceData& data) {
+  return data.memory.samples.empty() ? 0 : number(data.memory.samples.back().all());
+}
+
+/// The program's work between two points of its time.
+class Work {
+ public:
+  explicit Work(const TraceData& data) {
+    for (const Step& step : steps_of(data)) {
+      if (step.to.valid()) ends_.emplace_back(step.to_ns, (ends_.empty() ? 0 : ends_.back().second) + step.count);
+    }
+    if (!ends_.empty()) latest_ = ends_.back().first;
+    if (!data.memory.samples.empty()) latest_ = std::max(latest_, data.memory.samples.back().ns);
+  }
+  /// The program was at work then.
+  [[nodiscard]] TimeNs latest() const { return latest_; }
+  [[nodiscard]] double steps(TimeNs from, TimeNs to) const {
+    return static_cast<double>(steps_by(to) - steps_by(from));
+  }
+
+ private:
+  [[nodiscard]] std::int64_t steps_by(TimeNs at) const {
+    const auto after = std::ranges::upper_bound(ends_, at, {}, &std::pair<TimeNs, std::int64_t>::first);
+    return after == ends_.begin() ? 0 : std::prev(after)->second;
+  }
+
+  std::vector<std::pair<TimeNs, std::int64_t>> ends_;  ///< of steps, with their number
+  TimeNs latest_;
+};
+
+std::optional<ObjectGrowth> growth_of(const TraceData& data, const Work& work, Series found) {
+  const ReadingsOfCollection readings(data, found);
+  std::erase_if(found, [&](const Collection* each) { return !readings.counts(readings.scan_of(*each)); });
+  const std::vector<const Scan*> all = readings.all();
+  if (found.empty()) return {};
+  const auto scan_of = [&](const Collection* each) -> const Scan& { return readings.scan_of(*each); };
+  std::ranges::stable_sort(found, {}, [&](const Collection* each) { return scan_of(each).ns; });
+  const TimeNs latest = scan_of(found.back()).ns;
+  const auto lacks = [&](const Scan* scan) { return scan->ns > latest && !readings.is_at_end(*scan); };
+  if (std::ranges::any_of(all, lacks)) return {};
+  const TimeNs first_to = scan_of(found.front()).to, last_to = scan_of(found.back()).to;
+  const bool by_steps = work.steps(first_to, last_to) >= kFewestSteps;
+  const auto between = [&](TimeNs from, TimeNs to) { return by_steps ? work.steps(from, to) : seconds(from, to); };
+  const double longest = kLongestCount * between(first_to, last_to);
+  std::erase_if(found,
+                [&](const Collection* each) { return between(scan_of(each).counted, scan_of(each).to) > longest; });
+  if (found.empty()) return {};
+  const Collection &first = *found.front(), &last = *found.back();
+  TimeNs begin = all.front()->to;
+  for (const Scan& scan : data.owners.scans) {
+    if (scan.importing && scan.ns < scan_of(&first).ns) begin = std::max(begin, scan.to);
+  }
+  const double rounds = between(scan_of(&first).to, scan_of(&last).to);
+  if (rounds < kLeastOfRun * between(begin, all.back()->to)) return {};
+  const TimeNs end = std::max(work.latest(), all.back()->to);
+  if (between(scan_of(&last).to, end) > kMostUnseen * between(begin, end)) return {};
+  std::vector<EntriesAt> points;
+  for (const Collection* each : found) {
+    points.push_back({between(scan_of(&first).to, scan_of(each).to), static_cast<double>(each->entries)});
+  }
+  const double grown = number(last.bytes) - number(first.bytes);
+  if (!keeps_growing(points) || grown < std::max(kLeast, kLeastShare * resident_of(data))) return {};
+
+  ObjectGrowth growth;
+  growth.holder = data.text(last.path);
+  growth.place = unless_empty(data.text(last.place));
+  growth.type = data.text(last.type);
+  growth.entry_type = unless_empty(data.text(last.entry_type));
+  growth.parts = unless_empty(data.text(last.parts));
+  growth.alike = last.alike;
+  growth.entries = last.entries;
+  growth.entries_before = first.entries;
+  growth.own = last.own;
+  growth.bytes = last.bytes;
+  growth.bytes_before = first.bytes;
+  growth.unit = by_steps ? "step" : "second";
+  growth.rounds = static_cast<std::int64_t>(rounds + 0.5);
+  growth.entries_per_round = static_cast<double>(last.entries - first.entries) / rounds;
+  growth.per_round = Bytes(static_cast<std::int64_t>(grown / rounds));
+  growth.readings = static_cast<std::int64_t>(found.size());
+  Storing storing = stored_by(data, growth.holder);
+  growth.stored_by = std::move(storing.statements);
+  growth.called_at = std::move(storing.calls);
+  return growth;
+}
+
+}  // namespace
+
+namespace rules {
+
+std::vector<Finding> grows_objects(const TraceData& data, const Releases&) {
+  std::map<StringId, Series> by_path;
+  for (const Collection& each : data.owners.collections) {
+    if (data.owners.scan(each.scan) != nullptr) by_path[each.path].push_back(&each);
+  }
+  const Work work(data);
+  std::vector<ObjectGrowth> growing;
+  for (auto& [path, found] : by_path) {
+    if (std::optional<ObjectGrowth> growth = growth_of(data, work, std::move(found))) {
+      growing.push_back(std::move(*growth));
+    }
+  }
+  std::vector<Finding> findings;
+  for (ObjectGrowth& growth : growing) {
+    const bool is_part =
+        std::ranges::any_of(growing, [&](const ObjectGrowth& other) { return is_below(growth.holder, other.holder); });
+    if (is_part) continue;
+    Finding finding;
+    finding.rule = "grows_objects";
+    finding.title = "grows";
+    finding.bytes = growth.bytes;
+    finding.confidence = Confidence::kCertain;
+    finding.why = "every part of the run adds entries to it, and hardly any is removed later";
+    finding.fix =
+        "remove what is no longer needed, give it a limit (deque(maxlen=N), lru_cache(maxsize=N)), or keep sums";
+    finding.objects = growth;
+    findings.push_back(std::move(finding));
+  }
+  return findings;
+}
+
+}  // namespace rules
+}  // namespace dcmt::analyzer

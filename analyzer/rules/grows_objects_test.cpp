@@ -1,0 +1,112 @@
+#include <gtest/gtest.h>
+
+#include "analyzer/model/analysis.h"
+#include "analyzer/testing/object_samples.h"
+#include "analyzer/testing/outside_samples.h"
+#include "analyzer/testing/test_trace.h"
+#include "trace/sql/trace_file.h"
+
+namespace dcmt::analyzer {
+namespace {
+
+using testing::ObjectSamples;
+using testing::TestTrace;
+
+/// The findings of a program of 60 steps that does nothing of note with torch.
+std::vector<Finding> findings_of(const std::vector<ObjectSamples>& collections,
+                                 const std::function<Status(const std::string&)>& more = {}) {
+  TestTrace trace;
+  for (int step = 0; step < 60; ++step) {
+    trace.drop(trace.allocate(100));
+    trace.step(step);
+  }
+  const std::string path = trace.save();
+  for (const ObjectSamples& each : collections) {
+    const Status added = testing::add_object_samples(path, each);
+    EXPECT_TRUE(added.ok()) << added.error().message;
+  }
+  EXPECT_TRUE(!more || more(path).ok());
+  Expected<Database> database = open_trace(path);
+  EXPECT_TRUE(database.ok());
+  const Expected<TraceData> data = TraceData::load(*database);
+  EXPECT_TRUE(data.ok()) << data.error().message;
+  return analyze(*data).findings;
+}
+
+TEST(GrowsObjects, ACollectionIsNamedWithItsEntriesAndBytes) {
+  const std::vector<Finding> findings = findings_of({{}});
+  ASSERT_EQ(findings.size(), 1u);
+  EXPECT_EQ(findings[0].rule, "grows_objects");
+  EXPECT_EQ(findings[0].confidence, Confidence::kCertain);
+  EXPECT_EQ(findings[0].bytes.value, 60 * 1000 * 250);
+  ASSERT_TRUE(findings[0].objects);
+  const ObjectGrowth& growth = *findings[0].objects;
+  EXPECT_EQ(growth.holder, "main: records");
+  EXPECT_EQ(growth.place, "train.py:9");
+  EXPECT_EQ(growth.entry_type, "dict");
+  EXPECT_EQ(growth.entries, 60'000);
+  EXPECT_EQ(growth.unit, "step");
+  EXPECT_EQ(growth.rounds, 55);
+  EXPECT_DOUBLE_EQ(growth.entries_per_round, 1000);
+  EXPECT_EQ(growth.per_round.value, 250'000);
+  EXPECT_EQ(findings[0].identity.holder, "main: records");
+}
+
+TEST(GrowsObjects, AVariableOfAFunctionNeedNotOutliveIt) {
+  EXPECT_EQ(findings_of({{.ended = true}}).size(), 1u);
+  EXPECT_TRUE(findings_of({{.path = "main.records", .place = "", .ended = true}}).empty())
+      << "a module's variable that is empty when the program has ended";
+}
+
+TEST(GrowsObjects, AFunctionMayHaveReturnedJustBeforeTheEndIsNoted) {
+  const auto until_step_50 = [](std::int64_t step) { return step <= 50 ? step * 1000 : 0; };
+  EXPECT_EQ(findings_of({{.entries = until_step_50, .ended = true}}).size(), 1u);
+  EXPECT_TRUE(findings_of({{.entries = until_step_50}}).empty()) << "it was emptied";
+}
+
+TEST(GrowsObjects, OnlyTheOutermostIsAFinding) {
+  const std::vector<Finding> findings =
+      findings_of({{}, {.path = "main: records[*]"}, {.path = "main: records[*].rows"}, {.path = "main: recorded"}});
+  ASSERT_EQ(findings.size(), 2u);
+}
+
+TEST(GrowsObjects, SmallOrShortGrowthIsNoFinding) {
+  EXPECT_TRUE(findings_of({{.bytes_each = 30}}).empty());
+  EXPECT_TRUE(findings_of({{.entries = [](std::int64_t step) { return step <= 35 ? 0 : step * 1000; }}}).empty());
+  EXPECT_TRUE(
+      findings_of({{.entries = [](std::int64_t step) { return std::min<std::int64_t>(step, 40) * 1000; }}}).empty());
+}
+
+TEST(GrowsObjects, OnABusyMachineItMayBeUnknown) {
+  EXPECT_EQ(findings_of({{.until = 45}}).size(), 1u);
+  EXPECT_TRUE(findings_of({{.until = 40}}).empty()) << "it may have stopped to grow";
+  EXPECT_EQ(findings_of({{.counts = 2}}).size(), 1u);
+  EXPECT_TRUE(findings_of({{.counts = 4}}).empty()) << "it is not known when there were so many entries";
+}
+
+TEST(GrowsObjects, ItExplainsGrowthOutsideTorch) {
+  const auto grows_outside = [](const std::string& path) {
+    return testing::add_outside_samples(path, {.kind = "python"});
+  };
+  const std::vector<Finding> explained = findings_of({{.bytes_each = 1000}}, grows_outside);
+  ASSERT_EQ(explained.size(), 1u);
+  EXPECT_EQ(explained[0].rule, "grows_objects");
+  EXPECT_EQ(findings_of({{.bytes_each = 300}}, grows_outside).size(), 2u) << "less than half of it";
+}
+
+TEST(GrowsObjects, ItDoesNotExplainFiles) {
+  const auto maps_files = [](const std::string& path) { return testing::add_outside_samples(path, {.kind = "files"}); };
+  EXPECT_EQ(findings_of({{.bytes_each = 1000}}, maps_files).size(), 2u);
+}
+
+TEST(GrowsObjects, ArraysHaveAFindingOfTheirOwn) {
+  const auto keeps_arrays = [](const std::string& path) {
+    return testing::add_outside_samples(path, {.arrays = true});
+  };
+  const std::vector<Finding> findings = findings_of({{.path = "main: rows", .bytes_each = 1000}}, keeps_arrays);
+  ASSERT_EQ(findings.size(), 1u);
+  EXPECT_EQ(findings[0].rule, "grows_outside");
+}
+
+}  // namespace
+}  // namespace dcmt::analyzer

@@ -1,0 +1,57 @@
+#include "analyzer/rules/said_twice.h"
+
+#include <algorithm>
+#include <set>
+#include <string>
+
+#include "analyzer/rules/outside_kinds.h"
+#include "analyzer/storages/without_numbers.h"
+
+namespace dcmt::analyzer {
+namespace {
+
+/// True if a finding about storages already reports this growth, with the holder. torch's processes can share storages
+/// that no allocator of torch has allocated.
+bool is_of_storages(const TraceData& data, const Finding& outside, const Finding& other) {
+  if (!outside.outside || outside.outside->kind != "shared tensors") return false;
+  if (!other.growth || 2 * other.growth->per_round.value < outside.outside->per_step.value) return false;
+  return std::ranges::all_of(other.growth->storages, [&](const GrowingStorage& storage) {
+    return data.blocks_by_storage.of(storage.storage).empty();
+  });
+}
+
+/// True if the other finding names the holder of these objects: of storages, or of arrays.
+bool names_its_holder(const Finding& objects, const Finding& other) {
+  if (!objects.objects) return false;
+  const std::string holder = without_numbers(objects.objects->holder);
+  return (other.growth && without_numbers(other.growth->holder) == holder) ||
+         (other.outside && other.outside->holder && without_numbers(*other.outside->holder) == holder);
+}
+
+/// True if the other finding is a collection that is at least half of this growth, whose holder is not known.
+bool is_of_objects(const Finding& outside, const Finding& other) {
+  if (!outside.outside || outside.outside->holder || !other.objects) return false;
+  return std::ranges::find(kKindsWithObjects, outside.outside->kind) != kKindsWithObjects.end() &&
+         other.objects->unit == "step" && 2 * other.objects->per_round.value >= outside.outside->per_step.value;
+}
+
+template <typename Says>
+void drop_if_said(std::vector<Finding>& findings, const Says& is_said_by) {
+  std::set<std::int64_t> said;
+  for (const Finding& each : findings) {
+    if (std::ranges::any_of(findings, [&](const Finding& other) { return is_said_by(each, other); })) {
+      said.insert(each.number);
+    }
+  }
+  std::erase_if(findings, [&](const Finding& each) { return said.contains(each.number); });
+}
+
+}  // namespace
+
+void drop_said_twice(const TraceData& data, std::vector<Finding>& findings) {
+  drop_if_said(findings, [&](const Finding& each, const Finding& other) { return is_of_storages(data, each, other); });
+  drop_if_said(findings, names_its_holder);
+  drop_if_said(findings, is_of_objects);
+}
+
+}  // namespace dcmt::analyzer

@@ -1,0 +1,249 @@
+#include "collector/scan/graph/collections.h"
+
+#include <algorithm>
+#include <functional>
+#include <unordered_map>
+#include <utility>
+
+#include "collector/scan/graph/entry_sample.h"
+
+namespace dcmt::scan {
+namespace {
+
+/// Collections with fewer entries are not examined.
+constexpr std::uint64_t kFewest = 16;
+/// A larger number of entries is of an object that was changing.
+constexpr std::uint64_t kMostEntries = std::uint64_t{1} << 40;
+/// In a dictionary with more entries, a key is no name.
+constexpr std::size_t kMostNames = 16;
+/// Collections of a group from which entries are sampled.
+constexpr std::size_t kSampled = 16;
+/// Of groups with more collections, the sizes are as the graph has seen them.
+constexpr std::size_t kReadAgain = 64;
+/// An estimate holds until the number of entries has changed by this share.
+constexpr double kChanged = 0.02;
+
+// Structures that no header declares; equal in 3.11 to 3.15 (Modules/_collectionsmodule.c, _functoolsmodule.c). -1: no
+// limit.
+constexpr Address kDequeMaxlen = 64, kLruMaxsize = 96;
+
+using GroupIndex = std::uint32_t;
+
+/// Objects whose paths differ only in indexes and keys are in one group.
+class Groups {
+ public:
+  Groups(const Graph& graph, const Names& names) : graph_(graph), of_node_(graph.nodes().size()) {
+    attributes_ = [&names](std::uint64_t name) { return holds_attributes(names.text(name)); };
+  }
+
+  GroupIndex of(NodeIndex node) {
+    way_.clear();
+    while (node != kRootNode && of_node_[node] == 0 && way_.size() < kLongestWay) {
+      way_.push_back(node);
+      node = graph_.edges()[graph_.nodes()[node].best_edge].source;
+    }
+    GroupIndex group = node == kRootNode ? 0 : of_node_[node];
+    for (auto each = way_.rbegin(); each != way_.rend(); ++each) {
+      group = below(group, graph_.edges()[graph_.nodes()[*each].best_edge]);
+      of_node_[*each] = group;
+    }
+    return group;
+  }
+
+  [[nodiscard]] bool is_any_key(const GraphEdge& edge) const {
+    if (edge.label != Label::kDictValue || edge.source == kRootNode) return false;
+    const GraphNode& source = graph_.nodes()[edge.source];
+    const GraphEdge& to_source = graph_.edges()[source.best_edge];
+    if (to_source.label == Label::kRoot) return false;
+    if (to_source.label == Label::kName && attributes_(to_source.index)) return false;
+    return source.end_edge - source.first_edge > kMostNames;
+  }
+
+ private:
+  static constexpr std::size_t kLongestWay = 3000;
+
+  struct Step {
+    GroupIndex group;
+    Label label;
+    std::uint64_t index;
+    friend bool operator==(const Step&, const Step&) = default;
+  };
+  struct Hash {
+    std::size_t operator()(const Step& step) const {
+      std::uint64_t hash = (std::uint64_t{step.group} << 8 | static_cast<std::uint8_t>(step.label)) + step.index * 31;
+      hash *= 0x9E3779B97F4A7C15;
+      return hash ^ hash >> 32;
+    }
+  };
+
+  GroupIndex below(GroupIndex group, const GraphEdge& edge) {
+    const bool is_any = edge.label == Label::kItem || edge.label == Label::kSetItem || edge.label == Label::kDictKey ||
+                        is_any_key(edge);
+    const auto next = static_cast<GroupIndex>(groups_.size() + 1);
+    return groups_.try_emplace({group, edge.label, is_any ? 0 : std::uint64_t{edge.index} + 1}, next).first->second;
+  }
+
+  const Graph& graph_;
+  std::function<bool(std::uint64_t)> attributes_;
+  std::vector<GroupIndex> of_node_;
+  std::vector<NodeIndex> way_;
+  std::unordered_map<Step, GroupIndex, Hash> groups_;
+};
+
+/// True for a collection whose program has set a limit: a deque with maxlen, an lru_cache with maxsize.
+bool has_limit(const GraphNode& node, const CollectionSearch& search) {
+  const auto is_limit = [&](Address at) { return search.memory.value<std::int64_t>(at) >= 0; };
+  if (node.kind == Kind::kDeque) return is_limit(node.address + kDequeMaxlen);
+  const GraphNode& source = search.graph.nodes()[search.graph.edges()[node.best_edge].source];
+  return source.kind == Kind::kLruCache && is_limit(source.address + kLruMaxsize);
+}
+
+struct Group {
+  std::vector<std::pair<std::uint64_t, NodeIndex>> collections;  ///< with their entries
+  std::uint64_t entries = 0;
+  std::uint64_t own_bytes = 0;
+};
+
+/// Fills in entries and bytes. The graph may have taken seconds, so few collections are read again. False: they have
+/// changed too much.
+bool measure(const CollectionSearch& search, Group& group) {
+  Mirror& memory = group.collections.size() <= kReadAgain ? search.fresh : search.memory;
+  ObjectSizes sizes(memory, search.types);
+  group.entries = 0;
+  for (auto& [entries, node] : group.collections) {
+    const GraphNode& object = search.graph.nodes()[node];
+    const PythonType* type = search.types.python_types.type_of(memory, object.address);
+    if (type == nullptr || type->kind != object.kind) continue;
+    entries = entries_of(object.address, object.kind, memory, search.types);
+    group.entries += entries;
+    group.own_bytes += sizes.of(object.address, *type);
+  }
+  return group.entries > 0 && group.entries < kMostEntries;
+}
+
+std::vector<Group> groups_of(const CollectionSearch& search, Groups& groups) {
+  std::unordered_map<GroupIndex, Group> found;
+  for (NodeIndex node = 1; node < search.graph.nodes().size(); ++node) {
+    const GraphNode& object = search.graph.nodes()[node];
+    const bool may_be = object.kind == Kind::kDict || object.kind == Kind::kList || object.kind == Kind::kTuple ||
+                        object.kind == Kind::kSet || object.kind == Kind::kDeque || object.kind == Kind::kObject;
+    if (!may_be || !search.graph.is_rooted(node)) continue;
+    const std::uint64_t entries = entries_of(object.address, object.kind, search.memory, search.types);
+    if (entries == 0 || entries > kMostEntries || has_limit(object, search)) continue;
+    Group& group = found[groups.of(node)];
+    group.collections.emplace_back(entries, node);
+    group.entries += entries;
+  }
+  std::vector<Group> most;
+  for (auto& [index, group] : found) {
+    // Beyond its limit a graph has only some of those that are alike.
+    if (group.entries < kFewest || (!search.is_complete && group.collections.size() > 1)) continue;
+    most.push_back(std::move(group));
+  }
+  const std::size_t kept = std::min(most.size(), search.most);
+  std::ranges::partial_sort(most, most.begin() + static_cast<std::ptrdiff_t>(kept), std::greater(), &Group::entries);
+  most.resize(kept);
+  return most;
+}
+
+/// Removes the positions of suspended functions, " (train.py:35)": they change from reading to reading.
+void remove_positions(std::string& path) {
+  for (std::size_t at = path.find(" ("); at != std::string::npos; at = path.find(" (", at)) {
+    const std::size_t close = path.find(')', at), colon = path.rfind(':', close);
+    const bool is_position = close != std::string::npos && colon > at && colon + 1 < close &&
+                             path.find_first_not_of("0123456789", colon + 1) == close;
+    if (is_position) {
+      path.erase(at, close + 1 - at);
+    } else {
+      ++at;
+    }
+  }
+}
+
+/// The path of the group: indexes, and keys of large dictionaries, become [*].
+std::string pattern_of(const CollectionSearch& search, const Groups& groups, const std::vector<EdgeIndex>& way) {
+  std::string path = Paths::pattern_of(search.paths.text_of(way));
+  remove_positions(path);
+  const bool has_any_key =
+      std::ranges::any_of(way, [&](EdgeIndex edge) { return groups.is_any_key(search.graph.edges()[edge]); });
+  for (std::size_t at = path.find("['"); has_any_key && at != std::string::npos; at = path.find("['", at + 1)) {
+    const std::size_t close = path.find("']", at);
+    if (close == std::string::npos) break;
+    path.replace(at, close + 2 - at, "[*]");
+  }
+  return path;
+}
+
+/// From each stretch of the entries one collection that has some of them.
+std::vector<std::pair<Address, Kind>> sampled_of(const Graph& graph, const Group& group) {
+  const std::size_t count = std::min(kSampled, group.collections.size());
+  std::vector<std::pair<Address, Kind>> sampled;
+  for (std::size_t i = 0; i < count; ++i) {
+    const double share = (static_cast<double>(i) + 0.5) / static_cast<double>(count);
+    auto rest = static_cast<std::uint64_t>(share * static_cast<double>(group.entries));
+    auto at = group.collections.begin();
+    while (at + 1 != group.collections.end() && rest >= at->first) rest -= (at++)->first;
+    const GraphNode& object = graph.nodes()[at->second];
+    sampled.emplace_back(object.address, object.kind);
+  }
+  return sampled;
+}
+
+bool has_changed(const KnownCollections::Estimate& estimate, std::uint64_t entries, Address largest) {
+  const double before = static_cast<double>(estimate.entries), now = static_cast<double>(entries);
+  return estimate.largest != largest || now < (1 - kChanged) * before || now > (1 + kChanged) * before;
+}
+
+}  // namespace
+
+std::vector<Collection> find_collections(const CollectionSearch& search, KnownCollections& known) {
+  Groups groups(search.graph, search.types.names);
+  std::map<std::string, Collection> by_path;
+  KnownCollections now;
+  for (Group& group : groups_of(search, groups)) {
+    std::ranges::sort(group.collections, std::greater());
+    const NodeIndex largest = group.collections.front().second;
+    const GraphNode& object = search.graph.nodes()[largest];
+    const std::vector<EdgeIndex> way = search.paths.way_to(largest);
+    if (way.empty() || !search.second.confirms(way)) continue;
+    Collection found;
+    found.path = pattern_of(search, groups, way);
+    found.place = search.paths.place_of(way);
+    found.type = search.text.type_name(object.address, object.kind);
+    found.alike = group.collections.size();
+    if (!measure(search, group)) continue;
+    found.entries = group.entries;
+    found.own_bytes = group.own_bytes;
+    const auto before = known.by_path.find(found.path);
+    KnownCollections::Estimate estimate;
+    bool keeps_estimate = true;
+    if (before != known.by_path.end() && !has_changed(before->second, found.entries, object.address)) {
+      estimate = before->second;
+    } else {
+      EntrySample sample(search.fresh, search.types);
+      sample.add_from(sampled_of(search.graph, group));
+      if (sample.is_empty() || sample.has_tensors()) continue;
+      estimate = {object.address, found.entries, sample.bytes_each(), sample.entry_type(), sample.parts()};
+      keeps_estimate = sample.is_whole();
+    }
+    found.bytes =
+        found.own_bytes + static_cast<std::uint64_t>(estimate.bytes_each * static_cast<double>(found.entries));
+    found.entry_type = estimate.entry_type;
+    found.parts = estimate.parts;
+    if (keeps_estimate) now.by_path[found.path] = std::move(estimate);
+    // The same function can run in several threads.
+    Collection& all = by_path[found.path];
+    found.alike += all.alike;
+    found.entries += all.entries;
+    found.own_bytes += all.own_bytes;
+    found.bytes += all.bytes;
+    all = std::move(found);
+  }
+  known = std::move(now);
+  std::vector<Collection> collections;
+  for (auto& [path, each] : by_path) collections.push_back(std::move(each));
+  std::ranges::stable_sort(collections, std::greater(), &Collection::bytes);
+  return collections;
+}
+
+}  // namespace dcmt::scan
