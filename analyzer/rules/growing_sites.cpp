@@ -40,6 +40,10 @@ constexpr double kGoesOn = 0.5;
 /// least by this share of the other's growth.
 constexpr double kGrowsWith = 0.25;
 
+/// A storage takes the place of one that was there before if at least this share of its bytes ends before the next one
+/// is made; the same share of all storages must do so.
+constexpr double kConverted = 0.5;
+
 /// Other storages that a place may make between two that replace each other.
 constexpr std::ptrdiff_t kMostBeside = 64;
 
@@ -77,6 +81,7 @@ class Places {
   [[nodiscard]] bool still_keeps(const Born& born, const Born& kept) const;
   [[nodiscard]] static bool is_regular(const Born& born, const Born& kept);
   [[nodiscard]] bool goes_on(const Born& born, const Born& kept) const;
+  [[nodiscard]] bool converts(const Born& kept) const;
   [[nodiscard]] bool most_places_grow(const Born& chain) const;
   [[nodiscard]] Born chain_to(const Born& born, Born::const_reverse_iterator last) const;
   [[nodiscard]] static Born every(const Born& born, Born::const_reverse_iterator last, std::ptrdiff_t interval);
@@ -213,11 +218,28 @@ bool Places::most_places_grow(const Born& chain) const {
   return 2 * grow > places;
 }
 
+/// True if the storages take the place of others that were there before the first of them, one by one, as
+/// `p.data = p.data.to(dtype)` does for all parameters: the program does not have more and more then.
+bool Places::converts(const Born& kept) const {
+  std::vector<double> ended(kept.size());  // bytes, until the next one is made
+  for (const Storage& storage : data_.storages) {
+    if (storage.span.from_seq >= kept.front()->span.from_seq || !storage.span.ended()) continue;
+    const auto next = std::ranges::upper_bound(kept, storage.span.to_seq, {}, from_of);
+    if (next != kept.begin() && storage.span.to_seq <= end_)
+      ended[static_cast<std::size_t>(next - kept.begin()) - 1] += static_cast<double>(storage.bytes.value);
+  }
+  std::size_t converted = 0;
+  for (std::size_t i = 0; i < kept.size(); ++i)
+    converted += ended[i] >= kConverted * static_cast<double>(kept[i]->bytes.value) ? 1 : 0;
+  return static_cast<double>(converted) >= kConverted * static_cast<double>(kept.size());
+}
+
 Born Places::growing(const Born& born) const {
   Born kept;
   std::ranges::copy_if(born, std::back_inserter(kept), [this](const Storage* each) { return lives_on(each); });
   const bool grows = kept.size() >= kFewestBirths && (kept.size() > kFewestBirths || last_is_kept(kept)) &&
-                     is_even(kept) && is_beyond(born, kept) && still_keeps(born, kept) && goes_on(born, kept);
+                     is_even(kept) && is_beyond(born, kept) && still_keeps(born, kept) && goes_on(born, kept) &&
+                     !converts(kept);
   return grows ? kept : Born();
 }
 

@@ -205,6 +205,24 @@ TEST(GrowingSites, AValueOfLargerAndLargerBatchesDoesNotGrow) {
   }
 }
 
+TEST(GrowingSites, AConversionOfWhatWasThereDoesNotGrow) {
+  for (const bool converts : {false, true}) {
+    TestTrace trace;
+    at(trace, 1);
+    std::vector<Handle> before(20);
+    for (Handle& each : before) each = trace.allocate(200);
+    for (const Handle each : before) {
+      at(trace, kLine);
+      trace.allocate(100);
+      at(trace, 2);
+      trace.drop(trace.allocate(10));
+      if (converts) trace.drop(each);
+    }
+    TraceData data;
+    EXPECT_EQ(growing(trace, data).has_value(), !converts);
+  }
+}
+
 TEST(GrowingSites, AnAverageIsReplacedAndDoesNotGrow) {
   TestTrace trace;
   std::optional<Handle> average;
