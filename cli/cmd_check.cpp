@@ -26,7 +26,7 @@
 namespace dcmt::cli {
 namespace {
 
-constexpr char kFooter[] =
+constexpr char kExamples[] =
     "PATH are the traces of one run: files or folders of them. With --update each PATH is a recording of its own.\n"
     "A command follows the options, after --. It is recorded and compared in one; of a baseline that was recorded so,\n"
     "the command is known and need not be said again.\n\n"
@@ -42,7 +42,7 @@ constexpr char kFooter[] =
     "Exit codes: 0 passed, 1 failed, 2 usage, 3 bad input, 4 cannot record, 5 not comparable, 6 no verdict: the\n"
     "recording has losses or none was made, 7 the command failed; of several baselines the highest. See docs/check.md.";
 
-struct Options {
+struct CheckOptions {
   GateOptions gate;
   std::string baseline, junit, sarif, summary, version;
   bool json = false, github = false;
@@ -69,7 +69,7 @@ bool is_main_branch() {
 }
 
 /// Writes the reports for CI.
-Status write_reports(const Options& options, const std::vector<Checked>& checks) {
+Status write_reports(const CheckOptions& options, const std::vector<Checked>& checks) {
   if (!options.junit.empty()) DCMT_RETURN_IF_ERROR(write_new_file(options.junit, junit_text(checks)));
   if (!options.sarif.empty()) DCMT_RETURN_IF_ERROR(write_new_file(options.sarif, sarif_text(checks, options.version)));
   if (!options.github) return {};
@@ -92,7 +92,7 @@ Checked without_verdict(const Gate& gate, int code, double seconds) {
   return checked;
 }
 
-int check(const Options& options) {
+int check(const CheckOptions& options) {
   for (const std::string& each : options.gate.require) {
     if (const Status readable = gate::check_requirement(each); !readable.ok()) return print_error(readable.error());
   }
@@ -134,7 +134,7 @@ int check(const Options& options) {
 
 void add_check_command(Parser app, int& exit_code) {
   Parser command = app.add_subcommand("check", "Compare a run with the baseline of its workload, as a gate in CI");
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<CheckOptions>();
   options->gate.today = date_of_today();
   options->gate.on_main = is_main_branch();
   options->github = variable("GITHUB_ACTIONS") == "true";
@@ -208,7 +208,7 @@ void add_check_command(Parser app, int& exit_code) {
   command.add_flag("--github", options->github,
                    "Mark lines of the source and write the job's summary; on in GitHub's jobs");
   command.add_flag("--json", options->json, "Machine-readable output (docs/json.md)").excludes(update);
-  command.footer(kFooter);
+  command.footer(kExamples);
   command.callback([options, &exit_code] {
     const std::vector<std::string>& words = words_from_dashes();
     if (!words.empty()) options->gate.command.assign(words.begin() + 1, words.end());

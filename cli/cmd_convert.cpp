@@ -28,7 +28,7 @@
 namespace dcmt::cli {
 namespace {
 
-struct Options {
+struct ConvertOptions {
   std::string input, to, output, python = "python3";
   std::optional<std::string> table;  ///< of those that have tables; lifetimes
 
@@ -64,20 +64,20 @@ void say_sums_only(const std::string& path) {
       ": of some steps the trace has sums only; their blocks are not written, but their peaks are in the curve.");
 }
 
-using Write = Status (*)(Source&, const Options&, std::ostream&, const analyzer::Watch&);
+using Write = Status (*)(Source&, const ConvertOptions&, std::ostream&, const analyzer::Watch&);
 
-Status snapshot(Source& source, const Options& /*options*/, std::ostream& out, const analyzer::Watch& watch) {
+Status snapshot(Source& source, const ConvertOptions& /*options*/, std::ostream& out, const analyzer::Watch& watch) {
   return convert::write_snapshot(source.data, out, watch);
 }
-Status perfetto(Source& source, const Options& /*options*/, std::ostream& out, const analyzer::Watch& watch) {
+Status perfetto(Source& source, const ConvertOptions& /*options*/, std::ostream& out, const analyzer::Watch& watch) {
   return convert::write_perfetto(source.data, source.trace.database, out, watch);
 }
-Status csv(Source& source, const Options& options, std::ostream& out, const analyzer::Watch& watch) {
+Status csv(Source& source, const ConvertOptions& options, std::ostream& out, const analyzer::Watch& watch) {
   return options.table == "curve" ? convert::write_curve_csv(source.data, out, watch)
                                   : convert::write_lifetimes_csv(source.data, out, watch);
 }
 
-Status write_stream(const Options& options, const std::string& path, Write write, Converted& converted) {
+Status write_stream(const ConvertOptions& options, const std::string& path, Write write, Converted& converted) {
   Expected<Source> source = [&] {
     const LongWork work(printable(options.input));
     return read_source(options.input, work.watch());
@@ -94,7 +94,7 @@ Status write_stream(const Options& options, const std::string& path, Write write
 }
 
 /// Converts the CSV.
-Status write_parquet(const Options& options, const std::string& path, Converted& converted) {
+Status write_parquet(const ConvertOptions& options, const std::string& path, Converted& converted) {
   const ScratchFolder folder;
   if (folder.path().empty()) return {ErrorCode::kIo, "no temporary folder can be made; TMPDIR names where."};
   const std::string table = (folder.path() / "table.csv").string();
@@ -104,7 +104,7 @@ Status write_parquet(const Options& options, const std::string& path, Converted&
 }
 
 /// Writes a copy without names, or a trace of a memory snapshot.
-Status write_trace(const Options& options, const std::string& path) {
+Status write_trace(const ConvertOptions& options, const std::string& path) {
   if (options.redact) {
     DCMT_ASSIGN_OR_RETURN(OpenedTrace trace, open_one(options.input));
     const LongWork work(printable(options.output), "writing");
@@ -123,7 +123,7 @@ Status write_trace(const Options& options, const std::string& path) {
   return convert::write_snapshot_trace(read, path, work.watch());
 }
 
-Status write_as_asked(const Options& options, const std::string& path, Converted& converted) {
+Status write_as_asked(const ConvertOptions& options, const std::string& path, Converted& converted) {
   if (options.to == "trace") return write_trace(options, path);
   if (options.to == "parquet") return write_parquet(options, path, converted);
   const Write write = options.to == "csv" ? csv : options.to == "perfetto" ? perfetto : snapshot;
@@ -139,7 +139,7 @@ bool has_several_traces(const std::string& input) {
 }
 
 /// Converts all traces of a folder to Parquet, by rank.
-Status convert_folder(const Options& options, Converted& converted) {
+Status convert_folder(const ConvertOptions& options, Converted& converted) {
   DCMT_ASSIGN_OR_RETURN(std::vector<OpenedTrace> opened, open_traces({options.input}, std::nullopt));
   ParquetFolder wanted{options.output, {"lifetimes", "curve"}, options.python};
   if (options.table) wanted.tables = {*options.table};
@@ -153,7 +153,7 @@ Status convert_folder(const Options& options, Converted& converted) {
   return {};
 }
 
-Status convert_file(const Options& options, Converted& converted) {
+Status convert_file(const ConvertOptions& options, Converted& converted) {
   if (options.redact && options.to != "trace") {
     return {ErrorCode::kUsage,
             "--redact makes a copy of a trace: use it with --to trace, and convert that copy further."};
@@ -173,7 +173,7 @@ Status convert_file(const Options& options, Converted& converted) {
   return file.keep();
 }
 
-int run_convert(const Options& options) {
+int run_convert(const ConvertOptions& options) {
   Converted converted{printable(options.input), printable(options.output), options.to, {}, options.redact};
   if (options.has_tables()) converted.table = options.table.value_or("lifetimes");
   if (const Status done = convert_file(options, converted); !done.ok()) return print_error(done.error());
@@ -185,7 +185,7 @@ int run_convert(const Options& options) {
 
 void add_convert_command(Parser app, int& exit_code) {
   Parser command = app.add_subcommand("convert", "Other formats: memory snapshots of torch, Perfetto, CSV, Parquet");
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<ConvertOptions>();
   command
       .add_option(
           "FILE", options->input,

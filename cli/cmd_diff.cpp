@@ -21,7 +21,7 @@
 namespace dcmt::cli {
 namespace {
 
-struct Options {
+struct DiffOptions {
   std::vector<std::string> runs;
   bool json = false;
 };
@@ -44,7 +44,7 @@ std::string nothing_in_common(const std::vector<analyzer::LoneRanks>& lone) {
   return "the runs have no rank in common: " + joined(each, ", ") + ".";
 }
 
-int diff(const Options& options) {
+int diff(const DiffOptions& options) {
   std::vector<analyzer::LabelledRun> runs;
   std::map<std::string, std::string> paths;
   for (const std::string& word : options.runs) {
@@ -82,7 +82,7 @@ int diff(const Options& options) {
 void add_diff_command(Parser app, int& exit_code) {
   Parser command = app.add_subcommand(
       "diff", "What differs between runs: operators, peaks by phase and line, findings, lifetimes, the graph");
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<DiffOptions>();
   command.add_option("RUN", options->runs, "Traces (*.dcmt), or folders of a run's ranks; LABEL=PATH gives a name")
       .required()
       .expected(2, 1000);

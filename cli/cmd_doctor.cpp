@@ -32,7 +32,7 @@ std::string diagnosis_text(const Diagnosis& diagnosis, const Style& style) {
   return text;
 }
 
-struct Options {
+struct DoctorOptions {
   int pid = 0;
   std::string python;
   bool json = false;
@@ -40,7 +40,7 @@ struct Options {
   bool clean = false;
 };
 
-int diagnosed(const Options& options) {
+int diagnosed(const DoctorOptions& options) {
   const Diagnosis diagnosis = diagnose({library_folder().string(), prepared_folder().string()}, options.python);
   if (options.json) {
     std::cout << JsonDocument("doctor").with(diagnosis);
@@ -50,7 +50,7 @@ int diagnosed(const Options& options) {
   return diagnosis.can_record() ? kExitOk : kExitCannotRecord;
 }
 
-int diagnosed_process(const Options& options) {
+int diagnosed_process(const DoctorOptions& options) {
   const ProcessDiagnosis diagnosis = diagnose_process(options.pid);
   if (options.json) {
     std::cout << JsonDocument("doctor process").with(diagnosis);
@@ -68,7 +68,7 @@ int said(const Expected<std::string>& line) {
   return kExitOk;
 }
 
-int doctor(const Options& options) {
+int doctor(const DoctorOptions& options) {
   if (options.prepare) return said(prepare_provider(options.python));
   if (options.clean) return said(clean_cache());
   if (options.pid != 0) return diagnosed_process(options);
@@ -79,7 +79,7 @@ int doctor(const Options& options) {
 
 void add_doctor_command(Parser app, int& exit_code) {
   Parser command = app.add_subcommand("doctor", "What works on this machine, and why not");
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<DoctorOptions>();
   options->python = default_python();
   const Option pid = command.add_option("pid", options->pid, "Instead of the machine: can this process be attached to?")
                          .positive()

@@ -29,7 +29,7 @@ namespace {
 namespace fs = std::filesystem;
 using analyzer::Linted;
 
-struct Options {
+struct LintOptions {
   std::vector<std::string> paths, operators;
   std::string python = "python3";
   bool json = false;
@@ -139,7 +139,7 @@ Status collect_path(const std::string& path, Collected& collected) {
 }
 
 /// Reads the candidates and stores the generated ones in `collected.linted`.
-Status read_candidates(const Options& options, const std::vector<std::string>& operators, Collected& collected) {
+Status read_candidates(const LintOptions& options, const std::vector<std::string>& operators, Collected& collected) {
   std::vector<std::string> files;
   for (const Candidate& candidate : collected.candidates) files.push_back(candidate.file);
   DCMT_ASSIGN_OR_RETURN(std::vector<ReadWrapper> wrappers, undeleted_names(options.python, files, operators));
@@ -153,7 +153,7 @@ Status read_candidates(const Options& options, const std::vector<std::string>& o
   return {};
 }
 
-int lint(const Options& options) {
+int lint(const LintOptions& options) {
   const Expected<std::vector<std::string>> operators = first_argument_operators(options.operators);
   if (!operators.ok()) return print_error(operators.error());
   Collected collected;
@@ -175,7 +175,7 @@ int lint(const Options& options) {
 void add_lint_command(Parser app, int& exit_code) {
   Parser command = app.add_subcommand(
       "lint", "Names that generated code never deletes, and aliases that operators' schemas do not declare");
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<LintOptions>();
   command
       .add_option("PATH", options->paths,
                   "Folders or files of code that Inductor wrote, or traces: of these the generated files in which "

@@ -27,14 +27,14 @@
 namespace dcmt::cli {
 namespace {
 
-struct Options {
+struct ReportOptions {
   std::vector<std::string> paths;
   std::string device, html;
   bool json = false, force = false, bytes = false;
   bool fail_on_findings = false;
 };
 
-Status write_page(const HtmlPage& page, const std::string& run_text, const Options& options) {
+Status write_page(const HtmlPage& page, const std::string& run_text, const ReportOptions& options) {
   NewFile file(options.html);
   DCMT_RETURN_IF_ERROR(file.check(options.force));
   std::ofstream out(file.part(), std::ios::binary);
@@ -79,7 +79,7 @@ Expected<std::string> report_of_many(std::vector<OpenedTrace> opened, const Styl
          fmt::format("the ranks side by side: dc-memtrace show ranks {}\n", folders) + text.next_line();
 }
 
-int report(const Options& options) {
+int report(const ReportOptions& options) {
   if (!options.html.empty()) {  // before the long work
     const Status free = NewFile(options.html).check(options.force);
     if (!free.ok()) return print_error(free.error());
@@ -139,7 +139,7 @@ int report(const Options& options) {
 void add_report_command(Parser app, int& exit_code) {
   Parser command =
       app.add_subcommand("report", "What is wrong with a run's memory, who holds it, and the peak without it");
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<ReportOptions>();
   command.add_option("PATH", options->paths, "Traces (*.dcmt), or folders of them; last: the newest run").required();
   command.add_option("--device", options->device,
                      "Only what is of this device: cpu, cuda:1, or cuda for the first GPU; without it, all");

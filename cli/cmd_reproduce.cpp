@@ -37,7 +37,7 @@ using analyzer::Finding;
 using analyzer::ReplayPlan;
 using model::Replay;
 
-struct Options {
+struct ReproduceOptions {
   std::string path;
   std::optional<std::int64_t> rank, finding, step;
   std::vector<std::string> switches;
@@ -107,7 +107,7 @@ std::string plan_text(const LoadedTrace& trace, const ReplayPlan& plan) {
 }
 
 /// Replays a plan under `run`, and reads the recorded trace.
-Expected<LoadedTrace> play(const Options& options, const LoadedTrace& trace, const ReplayPlan& plan,
+Expected<LoadedTrace> play(const ReproduceOptions& options, const LoadedTrace& trace, const ReplayPlan& plan,
                            const Executor& executor, const fs::path& folder) {
   const std::string file = (folder / "plan.json").string();
   if (const Status written = write_file(file, plan_text(trace, plan)); !written.ok()) return written.error();
@@ -136,7 +136,7 @@ Expected<LoadedTrace> play(const Options& options, const LoadedTrace& trace, con
 }
 
 /// The requested replays. Prints what cannot be replayed if other parts can.
-Expected<std::vector<Replay>> plans(const Options& options, const LoadedTrace& trace) {
+Expected<std::vector<Replay>> plans(const ReproduceOptions& options, const LoadedTrace& trace) {
   const auto here = [&](const Error& error) { return Error{error.code, trace.path + ": " + error.message}; };
   Expected<analyzer::ReplayChoice> choice = analyzer::choose_replays(trace.analysis, {options.finding, options.step});
   if (!choice.ok()) return here(choice.error());
@@ -151,7 +151,7 @@ Expected<std::vector<Replay>> plans(const Options& options, const LoadedTrace& t
   return replays;
 }
 
-int reproduce(const Options& options) {
+int reproduce(const ReproduceOptions& options) {
   const Expected<std::vector<LoadedTrace>> traces = load_traces({options.path}, options.rank);
   if (!traces.ok()) return print_error(traces.error());
   if (traces->size() > 1) {
@@ -205,7 +205,7 @@ int reproduce(const Options& options) {
 
 void add_reproduce_command(Parser app, int& exit_code) {
   Parser command = app.add_subcommand("reproduce", "Play a recorded finding again in the reference executor");
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<ReproduceOptions>();
   command.add_option("TRACE", options->path, "A trace (*.dcmt), or a folder with one").required();
   command.add_option("--rank", options->rank, "Of a folder with several: the trace of this rank");
   const Option finding = command.add_option("--finding", options->finding, "This one of the report; without it, all");

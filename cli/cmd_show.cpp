@@ -29,7 +29,7 @@ namespace {
 constexpr char kDeviceHelp[] =
     "cpu, cuda:1, or cuda for the first GPU; without it, the GPU with the highest peak, else the CPU";
 
-struct Options {
+struct ShowOptions {
   std::string path;
   std::optional<std::int64_t> rank;
   bool json = false, bytes = false;
@@ -44,7 +44,7 @@ struct Options {
 /// Prints the views of one trace, as text or as JSON.
 class Shown {
  public:
-  Shown(const Options& options, const std::string& command, const Style& style) : style_(style) {
+  Shown(const ShowOptions& options, const std::string& command, const Style& style) : style_(style) {
     if (options.json) json_.emplace(command, std::cout);
   }
 
@@ -70,12 +70,12 @@ class Shown {
   std::optional<TracesDocument> json_;
   std::string text_;
 };
-using Show = std::function<Status(OpenedTrace&, const Options&, const Style&, Shown&)>;
-using View = std::function<int(const std::string& command, const Options&)>;
+using Show = std::function<Status(OpenedTrace&, const ShowOptions&, const Style&, Shown&)>;
+using View = std::function<int(const std::string& command, const ShowOptions&)>;
 
 /// A view that reads only what it shows, trace by trace.
 View of_opened(const Show& show_one) {
-  return [show_one](const std::string& command, const Options& options) -> int {
+  return [show_one](const std::string& command, const ShowOptions& options) -> int {
     Expected<std::vector<OpenedTrace>> traces = open_traces({options.path}, options.rank);
     if (!traces.ok()) return print_error(traces.error());
     const Style style = Style::of_stdout(options.bytes);
@@ -91,59 +91,60 @@ View of_opened(const Show& show_one) {
 }
 
 /// A view of a trace that is loaded completely.
-View of_loaded(Status (*show_one)(const LoadedTrace&, const Options&, const Style&, Shown&)) {
-  return of_opened([show_one](OpenedTrace& opened, const Options& options, const Style& style, Shown& shown) -> Status {
-    DCMT_ASSIGN_OR_RETURN(LoadedTrace trace, load_trace(std::move(opened)));
-    DCMT_RETURN_IF_ERROR(keep_device(trace, options.device));
-    return show_one(trace, options, style, shown);
-  });
+View of_loaded(Status (*show_one)(const LoadedTrace&, const ShowOptions&, const Style&, Shown&)) {
+  return of_opened(
+      [show_one](OpenedTrace& opened, const ShowOptions& options, const Style& style, Shown& shown) -> Status {
+        DCMT_ASSIGN_OR_RETURN(LoadedTrace trace, load_trace(std::move(opened)));
+        DCMT_RETURN_IF_ERROR(keep_device(trace, options.device));
+        return show_one(trace, options, style, shown);
+      });
 }
 
-Status show_peak(const LoadedTrace& trace, const Options& options, const Style& style, Shown& shown) {
+Status show_peak(const LoadedTrace& trace, const ShowOptions& options, const Style& style, Shown& shown) {
   shown.add(model::peak_view(trace.path, trace.analysis),
             [&](const auto& view) { return peak_text(view, *Grouping::named(options.by), style); });
   return {};
 }
 
-Status show_releases(const LoadedTrace& trace, const Options& /*options*/, const Style& style, Shown& shown) {
+Status show_releases(const LoadedTrace& trace, const ShowOptions& /*options*/, const Style& style, Shown& shown) {
   shown.add(model::releases_view(trace.path, trace.analysis),
             [&](const auto& view) { return releases_text(view, style); });
   return {};
 }
 
-Status show_live(const LoadedTrace& trace, const Options& options, const Style& style, Shown& shown) {
+Status show_live(const LoadedTrace& trace, const ShowOptions& options, const Style& style, Shown& shown) {
   DCMT_ASSIGN_OR_RETURN(const model::LiveView live,
                         model::live_view(trace.path, trace.analysis, options.at, options.device.empty()));
   shown.add(live, [&](const auto& view) { return live_text(view, *Grouping::named(options.by), style); });
   return {};
 }
 
-Status show_storage(const LoadedTrace& trace, const Options& options, const Style& style, Shown& shown) {
+Status show_storage(const LoadedTrace& trace, const ShowOptions& options, const Style& style, Shown& shown) {
   DCMT_ASSIGN_OR_RETURN(const model::StorageView storage,
                         model::storage_view(trace.path, trace.analysis, StorageId(options.storage)));
   shown.add(storage, [&](const auto& view) { return storage_text(view, style); });
   return {};
 }
 
-Status show_holders(const LoadedTrace& trace, const Options& options, const Style& style, Shown& shown) {
+Status show_holders(const LoadedTrace& trace, const ShowOptions& options, const Style& style, Shown& shown) {
   DCMT_ASSIGN_OR_RETURN(const model::HoldersView holders,
                         model::holders_view(trace.path, trace.analysis, options.asked));
   shown.add(holders, [&](const auto& view) { return holders_text(view, style); });
   return {};
 }
 
-Status show_saved(const LoadedTrace& trace, const Options& options, const Style& style, Shown& shown) {
+Status show_saved(const LoadedTrace& trace, const ShowOptions& options, const Style& style, Shown& shown) {
   DCMT_ASSIGN_OR_RETURN(const model::SavedView saved, model::saved_view(trace.path, trace.analysis, options.at));
   shown.add(saved, [&](const auto& view) { return saved_text(view, Grouping::named(options.by), style); });
   return {};
 }
 
-Status show_memory(const LoadedTrace& trace, const Options& /*options*/, const Style& style, Shown& shown) {
+Status show_memory(const LoadedTrace& trace, const ShowOptions& /*options*/, const Style& style, Shown& shown) {
   shown.add(model::memory_view(trace.path, trace.analysis), [&](const auto& view) { return memory_text(view, style); });
   return {};
 }
 
-Status show_curve(OpenedTrace& trace, const Options& options, const Style& style, Shown& shown) {
+Status show_curve(OpenedTrace& trace, const ShowOptions& options, const Style& style, Shown& shown) {
   DCMT_ASSIGN_OR_RETURN(analyzer::CurveOverview curve, analyzer::curve_overview(trace.database, options.curve));
   shown.add(model::CurveView{trace.path, trace.rank, std::move(curve)},
             [&](const auto& view) { return curve_text(view, style); });
@@ -185,7 +186,7 @@ void add_ranks_view(Parser show_command, int& exit_code) {
 }
 
 Parser add_view(Parser show_command, const std::string& name, const std::string& help,
-                const std::shared_ptr<Options>& options, const View& view_of, int& exit_code) {
+                const std::shared_ptr<ShowOptions>& options, const View& view_of, int& exit_code) {
   Parser view = show_command.add_subcommand(name, help);
   view.add_option("PATH", options->path, "A trace (*.dcmt), or a folder of them; last: the newest run").required();
   view.add_option("--rank", options->rank, "Only the trace of this rank");
@@ -204,7 +205,7 @@ std::string overview(Parser show_command) {
   return text + "next: dc-memtrace show peak " + (run.ok() ? shell_word(*run) : "PATH") + "\n";
 }
 
-void add_grouping(Parser view, const std::shared_ptr<Options>& options) {
+void add_grouping(Parser view, const std::shared_ptr<ShowOptions>& options) {
   const auto wrong = [](const std::string& name) -> std::string {
     if (Grouping::named(name)) return {};
     std::string names;
@@ -243,7 +244,7 @@ void add_show_command(Parser app, int& exit_code) {
       "  dc-memtrace show holders out/ 1\n"
       "  dc-memtrace show ranks out/");
 
-  auto curve = std::make_shared<Options>();
+  auto curve = std::make_shared<ShowOptions>();
   curve->curve.rows = 24;
   Parser view = add_view(command, "curve", "Allocated bytes over the run", curve, of_opened(show_curve), exit_code);
   view.add_option("--from", curve->curve.from, "A sequence number, or step:N for its begin");
@@ -257,7 +258,7 @@ void add_show_command(Parser app, int& exit_code) {
       "  dc-memtrace show curve out/\n"
       "  dc-memtrace show curve out/rank0.dcmt --from step:10 --to step:12 --rows 60");
 
-  auto peak = std::make_shared<Options>();
+  auto peak = std::make_shared<ShowOptions>();
   view = add_view(command, "peak", "What was alive at the highest point", peak, of_loaded(show_peak), exit_code);
   add_grouping(view, peak);
   view.add_option("--device", peak->device, kDeviceHelp);
@@ -266,7 +267,7 @@ void add_show_command(Parser app, int& exit_code) {
       "  dc-memtrace show peak out/ --by phase\n"
       "  dc-memtrace show peak out/ --device cpu");
 
-  auto releases = std::make_shared<Options>();
+  auto releases = std::make_shared<ShowOptions>();
   view = add_view(command, "releases", "Every release: what it freed, when the bytes went", releases,
                   of_loaded(show_releases), exit_code);
   view.footer(
@@ -274,7 +275,7 @@ void add_show_command(Parser app, int& exit_code) {
       "early (read before the next gather), counted (uses were left), persistent, no gather.\n\n"
       "Example:\n  dc-memtrace show releases out/rank0.dcmt");
 
-  auto live = std::make_shared<Options>();
+  auto live = std::make_shared<ShowOptions>();
   view = add_view(command, "live", "What is alive at one point of the run: by default its peak", live,
                   of_loaded(show_live), exit_code);
   add_grouping(view, live);
@@ -290,7 +291,7 @@ void add_show_command(Parser app, int& exit_code) {
       "  dc-memtrace show live out/ --at step:2 --by kind\n"
       "  dc-memtrace show live out/ --device cpu --by kind");
 
-  auto storage = std::make_shared<Options>();
+  auto storage = std::make_shared<ShowOptions>();
   view = add_view(command, "storage", "The life of one storage, and who held it", storage, of_loaded(show_storage),
                   exit_code);
   view.add_option("ID", storage->storage,
@@ -298,7 +299,7 @@ void add_show_command(Parser app, int& exit_code) {
       .required();
   view.footer("Example:\n  dc-memtrace show storage out/rank0.dcmt 417");
 
-  auto holders = std::make_shared<Options>();
+  auto holders = std::make_shared<ShowOptions>();
   view = add_view(command, "holders", "Who holds storages: of a finding, a storage, or a line of the program", holders,
                   of_loaded(show_holders), exit_code);
   view.add_option(
@@ -313,7 +314,7 @@ void add_show_command(Parser app, int& exit_code) {
       "  dc-memtrace show holders out/rank0.dcmt storage:417\n"
       "  dc-memtrace show holders out/ train.py:17 --json");
 
-  auto saved = std::make_shared<Options>();
+  auto saved = std::make_shared<ShowOptions>();
   saved->by.clear();
   view = add_view(command, "saved", "What autograd keeps for backward, by node and field", saved, of_loaded(show_saved),
                   exit_code);
@@ -329,7 +330,7 @@ void add_show_command(Parser app, int& exit_code) {
       "  dc-memtrace show saved out/\n"
       "  dc-memtrace show saved out/rank0.dcmt --at step:3");
 
-  auto memory = std::make_shared<Options>();
+  auto memory = std::make_shared<ShowOptions>();
   view = add_view(command, "memory", "The whole process: what is resident besides torch's memory, by step and class",
                   memory, of_loaded(show_memory), exit_code);
   view.footer(

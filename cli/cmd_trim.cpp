@@ -21,7 +21,7 @@
 namespace dcmt::cli {
 namespace {
 
-struct Options {
+struct TrimOptions {
   std::string input, from, to, output;
   bool force = false, json = false;
 };
@@ -45,7 +45,7 @@ Expected<LoadedTrace> load_one(const std::string& input, std::string& file, std:
   return load_trace(std::move(opened[0]));
 }
 
-Status trim(const Options& options, Trimmed& trimmed) {
+Status trim(const TrimOptions& options, Trimmed& trimmed) {
   if (options.from.empty() && options.to.empty()) {
     return {ErrorCode::kUsage, "a window needs --from, --to, or both, as --from step:40 --to step:42."};
   }
@@ -78,7 +78,7 @@ Status trim(const Options& options, Trimmed& trimmed) {
   return file.keep();
 }
 
-int run_trim(const Options& options) {
+int run_trim(const TrimOptions& options) {
   Trimmed trimmed;
   trimmed.input = printable(options.input);
   trimmed.output = printable(options.output);
@@ -91,7 +91,7 @@ int run_trim(const Options& options) {
 
 void add_trim_command(Parser app, int& exit_code) {
   Parser command = app.add_subcommand("trim", "Make a small trace of a few steps, with sums of the rest");
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<TrimOptions>();
   command.add_option("TRACE", options->input, "A trace (*.dcmt)").required();
   command.add_option(
       "--from", options->from,

@@ -15,12 +15,12 @@
 namespace dcmt::cli {
 namespace {
 
-struct Options {
+struct ViewOptions {
   std::string path, compare, picture, facts, at, select, by, arrange, panel, size, theme;
 };
 
 /// Replaces this process by the viewer: the viewer's exit code is that of the command.
-int view(Options options) {
+int view(ViewOptions options) {
   for (std::string* path : {&options.path, &options.compare}) {
     Expected<std::string> named = run_named(*path);
     if (!named.ok()) return print_error(named.error());
@@ -59,7 +59,7 @@ int view(Options options) {
 
 void add_view_command(Parser app, int& exit_code) {
   Parser command = app.add_subcommand("view", "The timeline of a trace in a window");
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<ViewOptions>();
   command.add_option("PATH", options->path,
                      "A trace (*.dcmt), a memory snapshot of torch, a folder of a run's traces, or a link to a view");
   command.add_option("--compare", options->compare,

@@ -6,14 +6,13 @@
 #include <vector>
 
 #include "analyzer/testing/test_trace.h"
+#include "trace/base/quantities.h"
 
 namespace dcmt::analyzer {
 namespace {
 
 using testing::TestTrace;
 using Handle = TestTrace::Handle;
-
-constexpr std::int64_t kMiB = 1 << 20;
 
 /// A training of a weight, with an activation made by line 14 and, perhaps, one more made by line 15.
 struct Training {

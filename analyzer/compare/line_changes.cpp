@@ -16,11 +16,11 @@ constexpr char kRest[] = "rest";
 constexpr std::int64_t kSmallestShare = 400;
 constexpr std::size_t kMostLines = 32;
 
-using Numbers = std::vector<std::int64_t>;
+using Sizes = std::vector<std::int64_t>;
 using LinesOfFunction = std::vector<const AllocationLine*>;
 
-Numbers bytes_of(const LinesOfFunction& lines) {
-  Numbers bytes;
+Sizes bytes_of(const LinesOfFunction& lines) {
+  Sizes bytes;
   for (const AllocationLine* line : lines) bytes.push_back(line->bytes.value);
   return bytes;
 }
@@ -40,7 +40,7 @@ struct Cost {
 };
 
 /// Pairs of positions that stand for the same line, in order, with the least cost.
-std::vector<std::pair<std::size_t, std::size_t>> aligned(const Numbers& a, const Numbers& b) {
+std::vector<std::pair<std::size_t, std::size_t>> aligned(const Sizes& a, const Sizes& b) {
   std::vector<std::pair<std::size_t, std::size_t>> pairs;
   // Functions have few lines that allocate.
   constexpr std::size_t kMost = 1000;
@@ -76,20 +76,20 @@ std::vector<std::pair<std::size_t, std::size_t>> aligned(const Numbers& a, const
 /// A function in both compositions; one of the two may be empty.
 struct Function {
   std::string name;
-  Numbers before;
+  Sizes before;
   LinesOfFunction now;
 };
 
 /// The numbers that `of` has more often than `in`.
-Numbers surplus(Numbers of, Numbers in) {
+Sizes surplus(Sizes of, Sizes in) {
   std::ranges::sort(of);
   std::ranges::sort(in);
-  Numbers more;
+  Sizes more;
   std::ranges::set_difference(of, in, std::back_inserter(more));
   return more;
 }
 
-void remove_last(Numbers& numbers, std::int64_t number) {
+void remove_last(Sizes& numbers, std::int64_t number) {
   numbers.erase(std::next(std::find(numbers.rbegin(), numbers.rend(), number)).base());
 }
 
@@ -104,9 +104,9 @@ void remove_moved(std::vector<Function>& functions) {
   for (Function& to : functions) {
     for (Function& from : functions) {
       if (&to == &from || (!to.before.empty() && !from.now.empty())) continue;
-      Numbers more = surplus(bytes_of(to.now), to.before);
-      Numbers less = surplus(from.before, bytes_of(from.now));
-      Numbers moved;
+      Sizes more = surplus(bytes_of(to.now), to.before);
+      Sizes less = surplus(from.before, bytes_of(from.now));
+      Sizes moved;
       std::ranges::set_intersection(more, less, std::back_inserter(moved));
       for (const std::int64_t each : moved) {
         remove_last(from.before, each);
@@ -119,7 +119,7 @@ void remove_moved(std::vector<Function>& functions) {
 class Changes {
  public:
   void match(const Function& function) {
-    const Numbers& before = function.before;
+    const Sizes& before = function.before;
     const LinesOfFunction& now = function.now;
     std::vector<std::pair<std::size_t, std::size_t>> same = aligned(before, bytes_of(now));
     same.emplace_back(before.size(), now.size());
@@ -166,7 +166,7 @@ std::string_view name_in(std::string_view function) { return function.substr(fun
 
 /// Similarity of a function that is gone and one that is new, from 0: the same name in another file, the same file, and
 /// the share of the bytes in equal lines.
-double likeness(const std::string& gone, const Numbers& before, const std::string& fresh, const Numbers& now) {
+double likeness(const std::string& gone, const Sizes& before, const std::string& fresh, const Sizes& now) {
   double alike = 0;
   double before_bytes = 0;
   double now_bytes = 0;
@@ -182,7 +182,7 @@ double likeness(const std::string& gone, const Numbers& before, const std::strin
 /// The least bytes of a line that a shortened composition names.
 std::int64_t least_named(const Composition& composition) {
   std::int64_t all = 0;
-  Numbers named;
+  Sizes named;
   for (const auto& [function, bytes] : composition) {
     for (const std::int64_t each : bytes) all += each;
     if (function != kRest) named.insert(named.end(), bytes.begin(), bytes.end());
@@ -201,7 +201,7 @@ Composition composition_of(const std::vector<AllocationLine>& lines) {
 
 Composition short_composition_of(const std::vector<AllocationLine>& lines) {
   std::int64_t all = 0;
-  Numbers sizes;
+  Sizes sizes;
   for (const AllocationLine& line : lines) {
     all += line.bytes.value;
     sizes.push_back(line.bytes.value);

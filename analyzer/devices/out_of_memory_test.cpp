@@ -6,6 +6,7 @@
 #include "analyzer/releases/analyze_releases.h"
 #include "analyzer/testing/test_trace.h"
 #include "analyzer/time/timeline.h"
+#include "trace/base/quantities.h"
 #include "trace/sql/trace_file.h"
 
 namespace dcmt::analyzer {
@@ -13,8 +14,6 @@ namespace {
 
 using testing::OomOf;
 using testing::TestTrace;
-
-constexpr std::int64_t kMiB = 1 << 20;
 
 /// A gathered parameter of 64 MiB that its release leaves alive.
 TestTrace::Handle held(TestTrace& trace, std::int64_t key = 3) {

@@ -5,14 +5,13 @@
 #include "analyzer/model/analysis.h"
 #include "analyzer/storages/stacks.h"
 #include "analyzer/testing/test_trace.h"
+#include "trace/base/quantities.h"
 #include "trace/sql/trace_file.h"
 
 namespace dcmt::analyzer {
 namespace {
 
 using testing::TestTrace;
-
-constexpr std::int64_t kMiB = std::int64_t{1} << 20;
 
 /// A trace of a followed allocator. The default stream's blocks, if nothing else is said.
 class Gpu : public TestTrace {

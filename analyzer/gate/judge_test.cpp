@@ -4,10 +4,10 @@
 
 #include <algorithm>
 
+#include "trace/base/quantities.h"
+
 namespace dcmt::gate {
 namespace {
-
-constexpr std::int64_t kMiB = 1 << 20;
 
 analyzer::AllocationLine line(std::int64_t number, std::int64_t bytes, const std::string& function = "m.py forward") {
   analyzer::AllocationLine line;

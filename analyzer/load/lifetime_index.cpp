@@ -1,7 +1,6 @@
 #include "analyzer/load/lifetime_index.h"
 
 #include <algorithm>
-#include <limits>
 
 #include "analyzer/load/trace_rows.h"
 
@@ -9,7 +8,6 @@ namespace dcmt::analyzer {
 namespace {
 
 constexpr std::size_t kFan = 64;
-constexpr Sequence kNever(std::numeric_limits<std::int64_t>::max());
 
 std::size_t nodes_of(std::size_t children) { return (children + kFan - 1) / kFan; }
 
@@ -20,7 +18,7 @@ LifetimeIndex::LifetimeIndex(std::span<const Entry> by_begin) : by_begin_(by_beg
   for (std::size_t i = 0; i < by_begin.size(); ++i) {
     const Span& span = by_begin[i].second->span;
     Sequence& latest = finest[i / kFan];
-    latest = std::max(latest, span.ended() ? span.to_seq : kNever);
+    latest = std::max(latest, span.end());
   }
   latest_ends_.push_back(std::move(finest));
   while (latest_ends_.back().size() > kFan) {

@@ -11,8 +11,6 @@
 namespace dcmt::analyzer {
 namespace {
 
-constexpr Sequence kNever{std::numeric_limits<std::int64_t>::max()};
-
 /// The part of `rows` of one storage; `rows` must be ordered by storage.
 template <class Rows, class StorageOf>
 auto of(const Rows& rows, StorageId storage, StorageOf storage_of) {
@@ -58,7 +56,7 @@ void StorageChanges::add(StorageId storage, std::vector<const Block*> blocks) {
   const auto first_block = static_cast<std::ptrdiff_t>(blocks_.size());
   Sequence all_ended;
   for (const Block* block : blocks) {
-    all_ended = std::max(all_ended, block->span.ended() ? block->span.to_seq : kNever);
+    all_ended = std::max(all_ended, block->span.end());
     blocks_.push_back({block, all_ended});
   }
   const std::span own(blocks_.begin() + first_block, blocks_.end());

@@ -19,7 +19,7 @@ Database trace_of(int version, const std::string& rows) {
   return database;
 }
 
-constexpr char kRows[] =
+constexpr char kRowsSql[] =
     "INSERT INTO storage(id, address, bytes, first_seen, late, from_ns) VALUES(4, 1, 100, 0, 1, 30);"
     "INSERT INTO block(id, address, bytes, gpu, storage_back, thread, late, seq_length, from_ns, ns_length)"
     " VALUES(5, 1, 128, NULL, 1, 0, 0, 3, 50, 30);"
@@ -28,7 +28,7 @@ constexpr char kRows[] =
 
 TEST(TableReader, ColumnsAndTablesOfLaterSchemasAreAbsent) {
   for (int version = 1; version <= kSchemaVersion; ++version) {
-    Database database = trace_of(version, kRows);
+    Database database = trace_of(version, kRowsSql);
     const Expected<TraceData> data = TraceData::load(database);
     ASSERT_TRUE(data.ok()) << version << ": " << data.error().message;
     ASSERT_EQ(data->blocks.size(), 1u);
@@ -57,7 +57,7 @@ TEST(TableReader, AColumnIsOnlyReadIfItsSchemaHasIt) {
 
 TEST(TableReader, AValueThatNoRecorderWritesIsDamage) {
   for (const std::string bad : {"bytes = -1", "late = 9223372036854775807", "thread = -5", "storage_back = 6"}) {
-    Database database = trace_of(kSchemaVersion, std::string(kRows) + "UPDATE block SET " + bad);
+    Database database = trace_of(kSchemaVersion, std::string(kRowsSql) + "UPDATE block SET " + bad);
     const Expected<TraceData> data = TraceData::load(database);
     ASSERT_FALSE(data.ok()) << bad;
     EXPECT_EQ(data.error().message, ":memory:: damaged: the row of block with id 5 makes no sense.");

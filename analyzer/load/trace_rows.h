@@ -24,6 +24,8 @@ struct Span {
   TimeNs from_ns, to_ns;
 
   [[nodiscard]] bool ended() const { return to_seq.valid(); }
+  /// The end; later than any record if there is none.
+  [[nodiscard]] Sequence end() const { return ended() ? to_seq : Sequence(std::numeric_limits<std::int64_t>::max()); }
   /// True from the begin (included) to the end (excluded).
   [[nodiscard]] bool covers(Sequence at) const { return from_seq <= at && (!ended() || at < to_seq); }
 };

@@ -3,14 +3,13 @@
 #include <gtest/gtest.h>
 
 #include "analyzer/testing/test_trace.h"
+#include "trace/base/quantities.h"
 
 namespace dcmt::analyzer {
 namespace {
 
 using testing::HeldOf;
 using testing::TestTrace;
-
-constexpr std::int64_t kMiB = std::int64_t{1} << 20;
 
 /// A loop in which each output replaces the one before; some ranks keep every output.
 struct Loop {

@@ -7,14 +7,13 @@
 
 #include "analyzer/ranks/rank_comparison.h"
 #include "analyzer/testing/test_trace.h"
+#include "trace/base/quantities.h"
 
 namespace dcmt::analyzer {
 namespace {
 
 using testing::HeldOf;
 using testing::TestTrace;
-
-constexpr std::int64_t kMiB = std::int64_t{1} << 20;
 
 /// Gathers, a name for which no text is UTF-8, and a list that grows if it should.
 RankSummary summary_of(std::int64_t rank, bool grows) {

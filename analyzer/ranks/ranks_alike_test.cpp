@@ -2,10 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include "trace/base/quantities.h"
+
 namespace dcmt::analyzer {
 namespace {
-
-constexpr std::int64_t kMiB = std::int64_t{1} << 20;
 
 RankFacts facts_of(std::int64_t rank, std::int64_t peak) {
   RankFacts facts;

@@ -2,10 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include "trace/base/quantities.h"
+
 namespace dcmt::analyzer {
 namespace {
-
-constexpr std::int64_t kMiB = 1 << 20;
 
 std::string text_of(const std::vector<RankApart>& apart) {
   std::string text;

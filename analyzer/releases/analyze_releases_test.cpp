@@ -10,19 +10,9 @@ namespace {
 
 using testing::TestTrace;
 
-/// One gathered storage of 64 bytes.
-TestTrace::Handle gathered(TestTrace& trace, std::int64_t key) {
-  TestTrace::Handle handle = 0;
-  trace.op("zero3::allgather_param", [&] {
-    handle = trace.allocate(64);
-    trace.gather(key, handle);
-  });
-  return handle;
-}
-
 TEST(Releases, FreedWhenTheReleaseResizes) {
   TestTrace trace;
-  const auto a = gathered(trace, 3);
+  const auto a = trace.gathered(3);
   trace.release(3, a, {}, [&] { trace.resize_to_zero(a); });
   trace.op("aten::add");
   trace.drop(a);
@@ -45,7 +35,7 @@ TEST(Releases, FreedWhenTheReleaseResizes) {
 
 TEST(Releases, FreedWhenTheLastReferenceGoesBeforeTheNextOperator) {
   TestTrace trace;
-  const auto a = gathered(trace, 0);
+  const auto a = trace.gathered(0);
   trace.release(0, a);
   trace.drop(a);
   trace.op("aten::add");
@@ -57,7 +47,7 @@ TEST(Releases, FreedWhenTheLastReferenceGoesBeforeTheNextOperator) {
 
 TEST(Releases, FreedWhenNoOperatorFollowsAndItGoes) {
   TestTrace trace;
-  const auto a = gathered(trace, 0);
+  const auto a = trace.gathered(0);
   trace.release(0, a);
   trace.drop(a);
   const TraceData data = trace.load();
@@ -66,7 +56,7 @@ TEST(Releases, FreedWhenNoOperatorFollowsAndItGoes) {
 
 TEST(Releases, LateWithinTheStepCountsItsOperators) {
   TestTrace trace;
-  const auto a = gathered(trace, 0);
+  const auto a = trace.gathered(0);
   trace.release(0, a, {.flags = "final,metadata_only"});
   for (int i = 0; i < 5; ++i) trace.op("aten::add");
   trace.stack = {{"/home/user/train.py", "main", 12}};
@@ -94,7 +84,7 @@ TEST(Releases, LateWithinTheStepCountsItsOperators) {
 
 TEST(Releases, OperatorsInsideTheReleaseAreNotCountedAsHeld) {
   TestTrace trace;
-  const auto a = gathered(trace, 0);
+  const auto a = trace.gathered(0);
   trace.release(0, a, {}, [&] { trace.op("aten::set_"); });
   trace.op("aten::add");
   trace.op("aten::add");
@@ -107,7 +97,7 @@ TEST(Releases, OperatorsInsideTheReleaseAreNotCountedAsHeld) {
 
 TEST(Releases, NeverWhenItOutlivesTheStep) {
   TestTrace trace;
-  const auto a = gathered(trace, 0);
+  const auto a = trace.gathered(0);
   trace.release(0, a);
   trace.op("aten::add");
   trace.step(1);
@@ -121,8 +111,8 @@ TEST(Releases, NeverWhenItOutlivesTheStep) {
 
 TEST(Releases, NeverWithoutStepsMeansToTheEndOfTheTrace) {
   TestTrace trace;
-  const auto a = gathered(trace, 0);
-  const auto b = gathered(trace, 1);
+  const auto a = trace.gathered(0);
+  const auto b = trace.gathered(1);
   trace.release(0, a);
   trace.release(1, b);
   trace.op("aten::add");
@@ -138,10 +128,10 @@ TEST(Releases, NeverWithoutStepsMeansToTheEndOfTheTrace) {
 
 TEST(Releases, EarlyWhenReadBeforeTheNextGatherButNotAfterIt) {
   TestTrace trace;
-  const auto a = gathered(trace, 0);
+  const auto a = trace.gathered(0);
   const auto first = trace.release(0, a, {}, [&] { trace.resize_to_zero(a); });
   trace.op("aten::mm", [&] { trace.read(first, 0, a, "aten::mm"); });
-  const auto b = gathered(trace, 1);
+  const auto b = trace.gathered(1);
   const auto second = trace.release(1, b, {}, [&] { trace.resize_to_zero(b); });
   trace.op("zero3::allgather_param", [&] { trace.gather(1, b); });
   trace.op("aten::mm", [&] { trace.read(second, 1, b, "aten::mm"); });
@@ -155,7 +145,7 @@ TEST(Releases, EarlyWhenReadBeforeTheNextGatherButNotAfterIt) {
 
 TEST(Releases, TheLastTouchIsThatOfTheRelease) {
   TestTrace trace;
-  const auto a = gathered(trace, 0);
+  const auto a = trace.gathered(0);
   trace.release(0, a, {}, [&] { trace.last_touch(0, a, "gemm", 3); });
   trace.op("zero3::allgather_param", [&] { trace.gather(0, a); });
   trace.release(0, a);
@@ -170,7 +160,7 @@ TEST(Releases, TheLastTouchIsThatOfTheRelease) {
 
 TEST(Releases, AReadInsideTheNextGatherIsTheGathersOwn) {
   TestTrace trace;
-  const auto a = gathered(trace, 0);
+  const auto a = trace.gathered(0);
   const auto release = trace.release(0, a, {}, [&] { trace.resize_to_zero(a); });
   trace.op("zero3::allgather_param", [&] {
     trace.op("aten::copy_", [&] { trace.read(release, 0, a, "aten::copy_"); });
@@ -182,10 +172,10 @@ TEST(Releases, AReadInsideTheNextGatherIsTheGathersOwn) {
 
 TEST(Releases, CountdownPersistentAndGatherlessAreRowsOfTheirOwn) {
   TestTrace trace;
-  const auto a = gathered(trace, 0);
+  const auto a = trace.gathered(0);
   trace.release(0, a, {.declared = 2, .remaining = 1, .flags = ""});
   trace.release(0, a, {.declared = 3, .remaining = 0, .flags = "final,mismatch"}, [&] { trace.resize_to_zero(a); });
-  const auto b = gathered(trace, 1);
+  const auto b = trace.gathered(1);
   trace.persist(1);
   trace.release(1, b, {.flags = "final,persistent"});
   trace.release(2, std::nullopt, {.flags = "final,no_gather"});
@@ -211,7 +201,7 @@ TEST(Releases, CountdownPersistentAndGatherlessAreRowsOfTheirOwn) {
 TEST(Releases, PersistenceLastsFromWhereItIsGiven) {
   TestTrace trace;
   for (int round = 0; round < 3; ++round) {
-    const auto a = gathered(trace, 7);
+    const auto a = trace.gathered(7);
     if (round == 1) trace.persist(7);
     trace.release(7, a, {}, [&] { trace.resize_to_zero(a); });
     trace.drop(a);
@@ -227,7 +217,7 @@ TEST(Releases, PersistenceLastsFromWhereItIsGiven) {
 TEST(Releases, CyclesOfAKeyEndAtItsNextGather) {
   TestTrace trace;
   for (int round = 0; round < 3; ++round) {
-    const auto a = gathered(trace, 7);
+    const auto a = trace.gathered(7);
     trace.wait(7, a);
     trace.release(7, a, {}, [&] { trace.resize_to_zero(a); });
     trace.drop(a);

@@ -11,15 +11,6 @@ namespace {
 using testing::TestTrace;
 using Handle = TestTrace::Handle;
 
-Handle gathered(TestTrace& trace, std::int64_t key, std::int64_t bytes = 64) {
-  Handle handle = 0;
-  trace.op("zero3::allgather_param", [&] {
-    handle = trace.allocate(bytes);
-    trace.gather(key, handle);
-  });
-  return handle;
-}
-
 /// The one release of a trace.
 struct Judged {
   Verdict verdict;
@@ -41,7 +32,7 @@ Judged judged(TestTrace& trace, const std::string& changes = {}) {
 TEST(ReleaseVerdicts, BytesThatWereReadAsZeroHaveGoneWhateverElseIsKnown) {
   for (const char* bytes : {"bytes = 0", "bytes_after = 0", "bytes_settled = 0", "bytes = 64"}) {
     TestTrace trace;
-    trace.release(0, gathered(trace, 0));
+    trace.release(0, trace.gathered(0));
     trace.op("aten::add");
     const Judged found = judged(trace, std::string("UPDATE mark SET ") + bytes + " WHERE kind = 'release'");
     const bool zero = std::string(bytes) != "bytes = 64";
@@ -52,7 +43,7 @@ TEST(ReleaseVerdicts, BytesThatWereReadAsZeroHaveGoneWhateverElseIsKnown) {
 TEST(ReleaseVerdicts, WhatWasNotCheckedAgainIsNotKnownWhereItWentLater) {
   const auto of = [](bool inside, bool later) {
     TestTrace trace;
-    const Handle weight = gathered(trace, 0);
+    const Handle weight = trace.gathered(0);
     trace.release(0, weight, {.flags = "final,not_settled"}, [&] {
       if (inside) trace.resize_to_zero(weight);
     });
@@ -69,7 +60,7 @@ TEST(ReleaseVerdicts, WhatWasNotCheckedAgainIsNotKnownWhereItWentLater) {
 TEST(ReleaseVerdicts, OfAStorageThatIsNotInTheTraceOnlyItsBytesCount) {
   for (const bool kept : {false, true}) {
     TestTrace trace;
-    trace.release(0, gathered(trace, 0));
+    trace.release(0, trace.gathered(0));
     trace.op("aten::add");
     const std::string bytes = kept ? "" : ", bytes_settled = NULL";
     EXPECT_EQ(judged(trace, "UPDATE mark SET storage = 99" + bytes + " WHERE kind = 'release'"),
@@ -81,7 +72,7 @@ TEST(ReleaseVerdicts, WhatWentLateWasKeptIfItWasSeenToBe) {
   for (const char* settled :
        {"bytes_settled = 64", "bytes_settled = NULL", "bytes_settled = NULL, settled_seq = NULL"}) {
     TestTrace trace;
-    const Handle weight = gathered(trace, 0, 1 << 20);
+    const Handle weight = trace.gathered(0, 1 << 20);
     trace.release(0, weight);
     trace.op("aten::add", [&] { trace.allocate(1 << 20); });
     trace.drop(weight);
@@ -95,7 +86,7 @@ TEST(ReleaseVerdicts, WhatWentLateWasKeptIfItWasSeenToBe) {
 
 TEST(ReleaseVerdicts, WhatOutlivesItsStepIsNeverThoughItsThreadDidNothingMeanwhile) {
   TestTrace trace;
-  const Handle weight = gathered(trace, 0);
+  const Handle weight = trace.gathered(0);
   trace.release(0, weight);
   trace.step(1);
   trace.drop(weight);  // before the thread's next operator
@@ -108,7 +99,7 @@ TEST(ReleaseVerdicts, WithoutANextActivityOnlyBlocksThatMatterShowThatItWasLate)
   constexpr std::int64_t kMatters = 64 * 1024;
   const auto of = [](std::int64_t bytes, bool before, const std::string& changes) {
     TestTrace trace;
-    const Handle weight = gathered(trace, 0);
+    const Handle weight = trace.gathered(0);
     trace.release(0, weight);
     if (before) trace.allocate(bytes);
     trace.drop(weight);
@@ -125,7 +116,7 @@ TEST(ReleaseVerdicts, LostRecordsCountFromTheReleaseUntilTheBytesWent) {
   enum Where { kNowhere, kBefore, kBetween, kAfter };
   const auto of = [](Where where, bool goes) {
     TestTrace trace;
-    const Handle weight = gathered(trace, 0);
+    const Handle weight = trace.gathered(0);
     if (where == kBefore) trace.lose();
     trace.release(0, weight);
     trace.op("aten::add");
@@ -149,7 +140,7 @@ TEST(ReleaseVerdicts, LostRecordsCountFromTheReleaseUntilTheBytesWent) {
 
 TEST(ReleaseVerdicts, WhatIsReadIsEarlyEvenWhereItsBytesAreUnknown) {
   TestTrace trace;
-  const Handle weight = gathered(trace, 0);
+  const Handle weight = trace.gathered(0);
   const auto release = trace.release(0, weight, {.flags = "final,metadata_only"});
   trace.op("aten::mm", [&] { trace.read(release, 0, weight, "aten::mm"); });
   const TraceData data = trace.load();
@@ -161,7 +152,7 @@ TEST(ReleaseVerdicts, WhatIsReadIsEarlyEvenWhereItsBytesAreUnknown) {
 TEST(ReleaseVerdicts, EachFlagThatSettlesItComesBeforeTheBytes) {
   const auto of = [](const char* flags) {
     TestTrace trace;
-    trace.release(0, gathered(trace, 0), {.flags = flags});
+    trace.release(0, trace.gathered(0), {.flags = flags});
     trace.op("aten::add");
     const Judged found = judged(trace);
     EXPECT_FALSE(found.residual) << flags;
@@ -177,7 +168,7 @@ TEST(ReleaseVerdicts, EachFlagThatSettlesItComesBeforeTheBytes) {
 TEST(ReleaseVerdicts, TheGatherOfAReleaseIsOfItsOwnCycle) {
   const auto gather_of = [](const std::string& changes, const char* flags = "final") {
     TestTrace trace;
-    trace.release(0, gathered(trace, 0), {.flags = flags});
+    trace.release(0, trace.gathered(0), {.flags = flags});
     const TraceData data = trace.load(changes);
     return analyze_releases(data).rows.front().gather != nullptr;
   };
@@ -188,7 +179,7 @@ TEST(ReleaseVerdicts, TheGatherOfAReleaseIsOfItsOwnCycle) {
 
 TEST(ReleaseVerdicts, OperatorsThatAreNoRowsMakeTheCountAnInterval) {
   TestTrace trace;
-  const Handle weight = gathered(trace, 0);
+  const Handle weight = trace.gathered(0);
   trace.release(0, weight);
   for (int i = 0; i < 5; ++i) trace.op("aten::add");
   trace.drop(weight);
@@ -245,7 +236,7 @@ TEST(ReleaseVerdicts, WhatComesBeforeTheFirstGatherIsInNoCycle) {
 
 TEST(ReleaseVerdicts, APersistentReleaseMakesItsCyclePersistent) {
   TestTrace trace;
-  const Handle weight = gathered(trace, 0);
+  const Handle weight = trace.gathered(0);
   trace.release(0, weight, {.flags = "persistent"});
   trace.release(0, weight, {.flags = ""});
   const TraceData data = trace.load();
@@ -255,7 +246,7 @@ TEST(ReleaseVerdicts, APersistentReleaseMakesItsCyclePersistent) {
 TEST(ReleaseVerdicts, OnlyAWriteBeforeTheReadMakesItOneOfOtherData) {
   for (const bool written_first : {false, true}) {
     TestTrace trace;
-    const Handle weight = gathered(trace, 0);
+    const Handle weight = trace.gathered(0);
     const auto release = trace.release(0, weight);
     if (written_first) trace.overwrite(release, 0, weight, "aten::copy_");
     trace.read(release, 0, weight, "aten::mm");
@@ -278,7 +269,7 @@ TEST(ReleaseVerdicts, EachVerdictHasItsName) {
 
 TEST(ReleaseVerdicts, AReadBeforeTheNextGatherCountsThoughThatOneCame) {
   TestTrace trace;
-  const Handle weight = gathered(trace, 0);
+  const Handle weight = trace.gathered(0);
   const auto release = trace.release(0, weight);
   trace.op("aten::mm", [&] { trace.read(release, 0, weight, "aten::mm"); });
   trace.op("zero3::allgather_param", [&] { trace.gather(0, weight); });
@@ -291,7 +282,7 @@ TEST(ReleaseVerdicts, AReadBeforeTheNextGatherCountsThoughThatOneCame) {
 
 TEST(ReleaseVerdicts, TheNumberOfAnotherThreadsOperatorsSaysNothingOfThisOnes) {
   TestTrace trace;
-  const Handle weight = gathered(trace, 0);
+  const Handle weight = trace.gathered(0);
   trace.release(0, weight);
   for (int i = 0; i < 5; ++i) trace.op("aten::add");
   trace.drop(weight);

@@ -13,8 +13,8 @@ namespace {
 using Kind = ActiveEvent::Kind;
 
 // Limits at the peak of active bytes. A wait below either of them is not reported.
-constexpr std::int64_t kLeastBytes = std::int64_t{1} << 20;
-constexpr std::int64_t kLeastPercent = 1;
+constexpr std::int64_t kLeastWaiting = std::int64_t{1} << 20;
+constexpr std::int64_t kLeastWaitingPercent = 1;
 
 /// Finds the peak of a device's active bytes, and the blocks that waited then.
 WaitsAtPeak find_peak(const TraceData& data, const DevicePeaks& peaks) {
@@ -114,7 +114,7 @@ std::vector<Finding> awaits_stream(const TraceData& data, const Releases& releas
     if (!peaks.active) continue;
     WaitsAtPeak waits = find_peak(data, peaks);
     const std::int64_t waiting = waits.waiting.value;
-    if (waiting < kLeastBytes || waiting < waits.active.value / 100 * kLeastPercent) continue;
+    if (waiting < kLeastWaiting || waiting < waits.active.value / 100 * kLeastWaitingPercent) continue;
     if (const Step* step = step_at(releases.steps, waits.at.seq)) waits.step = step->number;
     const PhaseIndex phases(data);
     if (const Mark* phase = phases.at(waits.at.seq)) waits.phase = data.text(phase->name);

@@ -21,10 +21,10 @@
 namespace dcmt::analyzer {
 namespace {
 
-constexpr double kLeastShare = 0.1;     ///< of the peak
-constexpr double kLeastGain = 0.05;     ///< of the peak: else another peak is nearly as high
-constexpr double kLeastMatched = 0.95;  ///< of the bytes of a set
-constexpr std::size_t kLeastSizes = 3;  ///< so many sizes are not equal by chance
+constexpr double kLeastOfPeakTwice = 0.1;  ///< of the peak
+constexpr double kLeastGain = 0.05;        ///< of the peak: else another peak is nearly as high
+constexpr double kLeastMatched = 0.95;     ///< of the bytes of a set
+constexpr std::size_t kLeastSizes = 3;     ///< so many sizes are not equal by chance
 constexpr std::size_t kLeastStorages = 3;
 constexpr double kMostOnTop = 0.05;  ///< of a set's bytes: more is made of the two sets, or with them
 constexpr double kMostThird = 0.5;   ///< of a set's bytes: other sizes are equal by chance
@@ -126,7 +126,7 @@ class AtPeak {
 
   [[nodiscard]] bool is_large(const Set& set) const {
     return set.size() >= kLeastStorages &&
-           static_cast<double>(sum_of(set).value) >= kLeastShare * static_cast<double>(peak_.bytes.value);
+           static_cast<double>(sum_of(set).value) >= kLeastOfPeakTwice * static_cast<double>(peak_.bytes.value);
   }
 
   /// A step that copies its parameters needs the copies: they are not of a load or a save.

@@ -10,15 +10,6 @@ namespace {
 using testing::LocalOf;
 using testing::TestTrace;
 
-TestTrace::Handle gathered(TestTrace& trace, std::int64_t key, std::int64_t bytes = 64) {
-  TestTrace::Handle handle = 0;
-  trace.op("zero3::allgather_param", [&] {
-    handle = trace.allocate(bytes);
-    trace.gather(key, handle);
-  });
-  return handle;
-}
-
 TEST(Findings, TheDefectIsOneFindingWithTwelveStorages) {
   TestTrace trace;
   testing::add_zero3_graph(trace, 12, 1000, false);
@@ -79,7 +70,7 @@ TEST(Findings, TheFixHasNone) {
 TEST(Findings, HoldersAndOperatorsThatDifferAreDifferentFindings) {
   TestTrace trace;
   const auto keep = [&](std::int64_t key, const std::string& function, const std::string& op) {
-    const auto a = gathered(trace, key);
+    const auto a = trace.gathered(key);
     const auto release = trace.release(key, a, {.op = op});
     trace.census(release, a,
                  {LocalOf{"w", function, "/home/user/model.py", "w = gather(k)", 5, std::nullopt, 9, "", "", 0, 1}});
@@ -104,7 +95,7 @@ TEST(Findings, ReleasesWithoutACensusJoinThoseOfTheSameParameter) {
   TestTrace trace;
   for (int round = 0; round < 3; ++round) {
     if (round == 2) trace.step(1);
-    const auto a = gathered(trace, 0);
+    const auto a = trace.gathered(0);
     const auto release = trace.release(0, a);
     if (round == 0) {
       trace.census(release, a,
@@ -129,7 +120,7 @@ TEST(Findings, ReleasesWithoutACensusJoinThoseOfTheSameParameter) {
 TEST(Findings, OneCensusMakesNoOtherReleaseCertain) {
   TestTrace trace;
   for (int round = 0; round < 36; ++round) {
-    const auto a = gathered(trace, 0);
+    const auto a = trace.gathered(0);
     const auto release = trace.release(0, a);
     if (round == 0) {
       trace.census(release, a,
@@ -156,7 +147,7 @@ TEST(Findings, OneCensusMakesNoOtherReleaseCertain) {
 TEST(Findings, AHolderThatIsNotProvenIsNotCertain) {
   for (const bool unproven : {false, true}) {
     TestTrace trace;
-    const auto a = gathered(trace, 0);
+    const auto a = trace.gathered(0);
     LocalOf local{"w", "forward", "/home/user/model.py", "w = gather(k)", 5, std::nullopt, 9, "", "", 0, 1};
     LocalOf other = local;
     other.name = "v";
@@ -174,7 +165,7 @@ TEST(Findings, AHolderThatIsNotProvenIsNotCertain) {
 TEST(Findings, UseAfterReleaseNamesReaderReleaserAndGatherer) {
   TestTrace trace;
   trace.stack = {{"/home/user/gather.py", "gather_all", 3}};
-  const auto a = gathered(trace, 5);
+  const auto a = trace.gathered(5);
   trace.stack = {{"/home/user/hooks.py", "after_forward", 8}};
   const auto release = trace.release(5, a, {}, [&] { trace.resize_to_zero(a); });
   trace.stack = {{"/home/user/train.py", "main", 20}};
@@ -204,8 +195,8 @@ TEST(Findings, UseAfterReleaseNamesReaderReleaserAndGatherer) {
 TEST(Findings, AKernelThatGetsAReleasedStorageIsAUseAfterRelease) {
   TestTrace trace;
   trace.gpu = 0;
-  const auto a = gathered(trace, 5);
-  const auto b = gathered(trace, 6);
+  const auto a = trace.gathered(5);
+  const auto b = trace.gathered(6);
   const auto by_kernel = trace.release(5, a);
   const auto by_both = trace.release(6, b);
   trace.kernel_read(by_kernel, 5, a, "late_read");
@@ -231,8 +222,8 @@ TEST(Findings, AKernelThatGetsAReleasedStorageIsAUseAfterRelease) {
 TEST(Findings, LaunchesAfterTheReleaseAreCountedUpToTheEndOfTheStorage) {
   TestTrace trace;
   trace.gpu = 0;
-  const auto a = gathered(trace, 0);
-  const auto b = gathered(trace, 1);
+  const auto a = trace.gathered(0);
+  const auto b = trace.gathered(1);
   trace.launches(true, 100, 10, 1);
   trace.release(0, a);
   trace.launches(true, 130, 12, 1);
@@ -262,7 +253,7 @@ TEST(Findings, LaunchesOfATimeThatWasNotObservedAreNotTheWhole) {
   for (const bool from_the_begin : {false, true}) {
     TestTrace trace;
     trace.gpu = 0;
-    const auto a = gathered(trace, 0);
+    const auto a = trace.gathered(0);
     if (from_the_begin) trace.launches(true, 0);
     trace.release(0, a);
     trace.op("aten::add");
@@ -280,7 +271,7 @@ TEST(Findings, LaunchesOfATimeThatWasNotObservedAreNotTheWhole) {
 
 TEST(Findings, LaunchesSayNothingOfStoragesOnTheCpu) {
   TestTrace trace;
-  const auto a = gathered(trace, 0);
+  const auto a = trace.gathered(0);
   trace.launches(true, 0);
   trace.release(0, a);
   trace.op("aten::add");
@@ -292,7 +283,7 @@ TEST(Findings, LaunchesSayNothingOfStoragesOnTheCpu) {
 
 TEST(Findings, ReleasingAfterTheLastBackwardUseIsFine) {
   TestTrace trace;
-  const auto a = gathered(trace, 5);
+  const auto a = trace.gathered(5);
   trace.op(
       "MmBackward0", [&] { trace.op("aten::mm"); }, "backward");
   trace.release(5, a, {}, [&] { trace.resize_to_zero(a); });
@@ -303,12 +294,12 @@ TEST(Findings, ReleasingAfterTheLastBackwardUseIsFine) {
 
 TEST(Findings, AGatherWithoutAReleaseIsFoundAtTheEndOfItsStep) {
   TestTrace trace;
-  gathered(trace, 0);                       // never released, alive: D16
-  const auto gone = gathered(trace, 1);     // never released, but gone: nothing is kept
-  const auto counted = gathered(trace, 2);  // released once of two: D16, for another reason
-  gathered(trace, 3);                       // persistent
+  trace.gathered(0);                       // never released, alive: D16
+  const auto gone = trace.gathered(1);     // never released, but gone: nothing is kept
+  const auto counted = trace.gathered(2);  // released once of two: D16, for another reason
+  trace.gathered(3);                       // persistent
   trace.persist(3);
-  const auto released = gathered(trace, 4);
+  const auto released = trace.gathered(4);
   trace.release(2, counted, {.declared = 2, .remaining = 1, .flags = ""});
   trace.release(4, released, {}, [&] { trace.resize_to_zero(released); });
   trace.drop(gone);
@@ -329,13 +320,13 @@ TEST(Findings, AGatherWithoutAReleaseIsFoundAtTheEndOfItsStep) {
 /// What is never released adds to the peak at most the sum of its gathered bytes, each parameter once.
 TEST(Findings, WhatIsNeverReleasedIsCountedAtThePeakWhereItIsAlive) {
   TestTrace trace;
-  const auto first = gathered(trace, 0);
-  gathered(trace, 1);
+  const auto first = trace.gathered(0);
+  trace.gathered(1);
   trace.drop(trace.allocate(5000));  // the peak: both are alive
   trace.step(1);
   trace.drop(first);
-  gathered(trace, 0);
-  gathered(trace, 2);
+  trace.gathered(0);
+  trace.gathered(2);
   trace.step(2);
   const TraceData data = trace.load();
   const Analysis analysis = analyze(data);
@@ -349,7 +340,7 @@ TEST(Findings, WhatIsNeverReleasedIsCountedAtThePeakWhereItIsAlive) {
 
 TEST(Findings, WhatIsNeverReleasedIsListedInTheOrderOfItsGathers) {
   TestTrace trace;
-  for (const std::int64_t key : {2, 0, 1}) gathered(trace, key);
+  for (const std::int64_t key : {2, 0, 1}) trace.gathered(key);
   trace.step(1);
   const TraceData data = trace.load();
   const Analysis analysis = analyze(data);
@@ -361,7 +352,7 @@ TEST(Findings, WhatIsNeverReleasedIsListedInTheOrderOfItsGathers) {
 
 TEST(Findings, AGatherWithoutBytesLeavesNothing) {
   TestTrace trace;
-  gathered(trace, 0, 0);
+  trace.gathered(0, 0);
   trace.step(1);
   const TraceData data = trace.load();
   EXPECT_TRUE(analyze(data).findings.empty());
@@ -371,14 +362,14 @@ TEST(Findings, AKilledProgramIsNotBlamedForItsOpenStep) {
   TestTrace trace;
   trace.meta_texts["exit"] = "signal 9";
   trace.step(1);
-  gathered(trace, 0);
+  trace.gathered(0);
   const TraceData data = trace.load();
   EXPECT_TRUE(analyze(data).findings.empty());
 }
 
 TEST(Findings, APrefetchAcrossTheStepBoundaryThatIsReleasedIsFine) {
   TestTrace trace;
-  const auto a = gathered(trace, 0);
+  const auto a = trace.gathered(0);
   trace.step(1);
   trace.release(0, a, {}, [&] { trace.resize_to_zero(a); });
   trace.step(2);
@@ -410,8 +401,8 @@ TEST(Survivors, CountStoragesThatOutliveTheirStepAndTheNext) {
 
 TEST(RunFactsTest, CountsLossesCensusesAndGaps) {
   TestTrace trace;
-  const auto a = gathered(trace, 0);
-  const auto b = gathered(trace, 1);
+  const auto a = trace.gathered(0);
+  const auto b = trace.gathered(1);
   trace.census(trace.release(0, a), a, {}, 2);
   trace.release(1, b);
   trace.loss("no_room", 3);

@@ -19,7 +19,7 @@ namespace dcmt::analyzer {
 namespace {
 
 /// What is made together, as a model or a data set, spans less of the run's work than this: in work, and as a share.
-constexpr double kLeastWork = 4, kLeastShare = 0.1;
+constexpr double kLeastWork = 4, kLeastShareOfWork = 0.1;
 /// Each quarter of the growth has at least this share of an average quarter.
 constexpr double kEven = 0.3;
 /// More must live on than this many times what was alive at once before, and longer than what has died lived. A ring or
@@ -97,7 +97,7 @@ class Places {
 bool Places::is_even(const Born& kept) const {
   const double first = work_at(kept.front());
   const double span = work_at(kept.back()) - first;
-  if (span < kLeastWork || span < kLeastShare * clock_.total()) return false;
+  if (span < kLeastWork || span < kLeastShareOfWork * clock_.total()) return false;
   std::array<std::size_t, 4> quarters{};
   std::size_t births = 0;
   double before = -1;

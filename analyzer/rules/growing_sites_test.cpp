@@ -19,14 +19,14 @@ using Handle = TestTrace::Handle;
 
 constexpr std::int64_t kLine = 21;  ///< of what may grow
 
-void at(TestTrace& trace, std::int64_t line) { trace.stack = {{"train.py", "main", line}}; }
+void at_line(TestTrace& trace, std::int64_t line) { trace.stack = {{"train.py", "main", line}}; }
 
 /// The turns of a loop without steps. Each makes two storages and drops them; `turn` is what it does besides.
 void loop(TestTrace& trace, int turns, const std::function<void(int)>& turn, std::int64_t line = 1) {
   for (int i = 0; i < turns; ++i) {
-    at(trace, line);
+    at_line(trace, line);
     const Handle input = trace.allocate(700), output = trace.allocate(300);
-    at(trace, kLine);
+    at_line(trace, kLine);
     turn(i);
     trace.drop(input);
     trace.drop(output);
@@ -190,11 +190,11 @@ TEST(GrowingSites, AValueOfLargerAndLargerBatchesDoesNotGrow) {
     TestTrace trace;
     std::optional<Handle> scores;
     for (int i = 0; i < 12; ++i) {
-      at(trace, 1);
+      at_line(trace, 1);
       const Handle batch = trace.allocate(larger_batches ? 50 * (i + 4) : 700);
-      at(trace, 2);
+      at_line(trace, 2);
       const Handle output = trace.allocate(larger_batches ? 60 * (i + 4) : 300);
-      at(trace, kLine);
+      at_line(trace, kLine);
       const Handle next = trace.allocate(100 * (i + 2));
       for (const Handle each : {batch, output}) trace.drop(each);
       if (scores) trace.drop(*scores);
@@ -208,13 +208,13 @@ TEST(GrowingSites, AValueOfLargerAndLargerBatchesDoesNotGrow) {
 TEST(GrowingSites, AConversionOfWhatWasThereDoesNotGrow) {
   for (const bool converts : {false, true}) {
     TestTrace trace;
-    at(trace, 1);
+    at_line(trace, 1);
     std::vector<Handle> before(20);
     for (Handle& each : before) each = trace.allocate(200);
     for (const Handle each : before) {
-      at(trace, kLine);
+      at_line(trace, kLine);
       trace.allocate(100);
-      at(trace, 2);
+      at_line(trace, 2);
       trace.drop(trace.allocate(10));
       if (converts) trace.drop(each);
     }

@@ -18,7 +18,7 @@ namespace dcmt::analyzer {
 namespace {
 
 /// Smaller growth is not reported: in bytes, and as a share of the resident memory.
-constexpr double kLeast = 2.0 * (1 << 20), kLeastShare = 0.005;
+constexpr double kLeastObjects = 2.0 * (1 << 20), kLeastOfResident = 0.005;
 /// Part of the run, from the end of its imports, through which a collection must have grown.
 constexpr double kLeastOfRun = 0.4;
 /// Part of the run, at its end, that may be without a reading. On a busy machine a longer one is: it is not known then
@@ -27,18 +27,18 @@ constexpr double kMostUnseen = 0.3;
 /// When the program ends, a reading may find that a function has returned before the end is noted; seconds.
 constexpr double kAtEnd = 0.5;
 /// Fewer steps are no unit for growth.
-constexpr double kFewestSteps = 8;
+constexpr double kFewestWorkSteps = 8;
 /// While a reading counts, the program may go on by this part of the run: else the count is of no point of it.
 constexpr double kLongestCount = 0.04;
 
-using Series = std::vector<const Collection*>;
+using CountedSeries = std::vector<const Collection*>;
 
 double seconds(TimeNs from, TimeNs to) { return static_cast<double>(to.value - from.value) * 1e-9; }
 
 /// The readings that could have found a collection.
 class ReadingsOfCollection {
  public:
-  ReadingsOfCollection(const TraceData& data, const Series& found) : data_(data) {
+  ReadingsOfCollection(const TraceData& data, const CountedSeries& found) : data_(data) {
     // A reading of variables sees everything at almost the same time.
     everything_ = std::ranges::all_of(found, [&](const Collection* each) { return scan_of(*each).everything; });
     in_function_ = found.back()->place.valid();
@@ -68,10 +68,10 @@ class ReadingsOfCollection {
   bool everything_ = false, in_function_ = false;
 };
 
-double number(Bytes bytes) { return static_cast<double>(bytes.value); }
+double as_number(Bytes bytes) { return static_cast<double>(bytes.value); }
 
 double resident_of(const TraceData& data) {
-  return data.memory.samples.empty() ? 0 : number(data.memory.samples.back().all());
+  return data.memory.samples.empty() ? 0 : as_number(data.memory.samples.back().all());
 }
 
 /// The program's work between two points of its time.
@@ -100,7 +100,7 @@ class Work {
   TimeNs latest_;
 };
 
-std::optional<ObjectGrowth> growth_of(const TraceData& data, const Work& work, Series found) {
+std::optional<ObjectGrowth> object_growth_of(const TraceData& data, const Work& work, CountedSeries found) {
   const ReadingsOfCollection readings(data, found);
   std::erase_if(found, [&](const Collection* each) { return !readings.counts(readings.scan_of(*each)); });
   const std::vector<const Scan*> all = readings.all();
@@ -111,7 +111,7 @@ std::optional<ObjectGrowth> growth_of(const TraceData& data, const Work& work, S
   const auto lacks = [&](const Scan* scan) { return scan->ns > latest && !readings.is_at_end(*scan); };
   if (std::ranges::any_of(all, lacks)) return {};
   const TimeNs first_to = scan_of(found.front()).to, last_to = scan_of(found.back()).to;
-  const bool by_steps = work.steps(first_to, last_to) >= kFewestSteps;
+  const bool by_steps = work.steps(first_to, last_to) >= kFewestWorkSteps;
   const auto between = [&](TimeNs from, TimeNs to) { return by_steps ? work.steps(from, to) : seconds(from, to); };
   const double longest = kLongestCount * between(first_to, last_to);
   std::erase_if(found,
@@ -130,8 +130,8 @@ std::optional<ObjectGrowth> growth_of(const TraceData& data, const Work& work, S
   for (const Collection* each : found) {
     points.push_back({between(scan_of(&first).to, scan_of(each).to), static_cast<double>(each->entries)});
   }
-  const double grown = number(last.bytes) - number(first.bytes);
-  if (!keeps_growing(points) || grown < std::max(kLeast, kLeastShare * resident_of(data))) return {};
+  const double grown = as_number(last.bytes) - as_number(first.bytes);
+  if (!keeps_growing(points) || grown < std::max(kLeastObjects, kLeastOfResident * resident_of(data))) return {};
 
   ObjectGrowth growth;
   growth.holder = data.text(last.path);
@@ -161,14 +161,14 @@ std::optional<ObjectGrowth> growth_of(const TraceData& data, const Work& work, S
 namespace rules {
 
 std::vector<Finding> grows_objects(const TraceData& data, const Releases&) {
-  std::map<StringId, Series> by_path;
+  std::map<StringId, CountedSeries> by_path;
   for (const Collection& each : data.owners.collections) {
     if (data.owners.scan(each.scan) != nullptr) by_path[each.path].push_back(&each);
   }
   const Work work(data);
   std::vector<ObjectGrowth> growing;
   for (auto& [path, found] : by_path) {
-    if (std::optional<ObjectGrowth> growth = growth_of(data, work, std::move(found))) {
+    if (std::optional<ObjectGrowth> growth = object_growth_of(data, work, std::move(found))) {
       growing.push_back(std::move(*growth));
     }
   }

@@ -13,8 +13,8 @@ using testing::ObjectSamples;
 using testing::TestTrace;
 
 /// The findings of a program of 60 steps that does nothing of note with torch.
-std::vector<Finding> findings_of(const std::vector<ObjectSamples>& collections,
-                                 const std::function<Status(const std::string&)>& more = {}) {
+std::vector<Finding> findings_of_objects(const std::vector<ObjectSamples>& collections,
+                                         const std::function<Status(const std::string&)>& more = {}) {
   TestTrace trace;
   for (int step = 0; step < 60; ++step) {
     trace.drop(trace.allocate(100));
@@ -34,7 +34,7 @@ std::vector<Finding> findings_of(const std::vector<ObjectSamples>& collections,
 }
 
 TEST(GrowsObjects, ACollectionIsNamedWithItsEntriesAndBytes) {
-  const std::vector<Finding> findings = findings_of({{}});
+  const std::vector<Finding> findings = findings_of_objects({{}});
   ASSERT_EQ(findings.size(), 1u);
   EXPECT_EQ(findings[0].rule, "grows_objects");
   EXPECT_EQ(findings[0].confidence, Confidence::kCertain);
@@ -53,57 +53,59 @@ TEST(GrowsObjects, ACollectionIsNamedWithItsEntriesAndBytes) {
 }
 
 TEST(GrowsObjects, AVariableOfAFunctionNeedNotOutliveIt) {
-  EXPECT_EQ(findings_of({{.ended = true}}).size(), 1u);
-  EXPECT_TRUE(findings_of({{.path = "main.records", .place = "", .ended = true}}).empty())
+  EXPECT_EQ(findings_of_objects({{.ended = true}}).size(), 1u);
+  EXPECT_TRUE(findings_of_objects({{.path = "main.records", .place = "", .ended = true}}).empty())
       << "a module's variable that is empty when the program has ended";
 }
 
 TEST(GrowsObjects, AFunctionMayHaveReturnedJustBeforeTheEndIsNoted) {
   const auto until_step_50 = [](std::int64_t step) { return step <= 50 ? step * 1000 : 0; };
-  EXPECT_EQ(findings_of({{.entries = until_step_50, .ended = true}}).size(), 1u);
-  EXPECT_TRUE(findings_of({{.entries = until_step_50}}).empty()) << "it was emptied";
+  EXPECT_EQ(findings_of_objects({{.entries = until_step_50, .ended = true}}).size(), 1u);
+  EXPECT_TRUE(findings_of_objects({{.entries = until_step_50}}).empty()) << "it was emptied";
 }
 
 TEST(GrowsObjects, OnlyTheOutermostIsAFinding) {
-  const std::vector<Finding> findings =
-      findings_of({{}, {.path = "main: records[*]"}, {.path = "main: records[*].rows"}, {.path = "main: recorded"}});
+  const std::vector<Finding> findings = findings_of_objects(
+      {{}, {.path = "main: records[*]"}, {.path = "main: records[*].rows"}, {.path = "main: recorded"}});
   ASSERT_EQ(findings.size(), 2u);
 }
 
 TEST(GrowsObjects, SmallOrShortGrowthIsNoFinding) {
-  EXPECT_TRUE(findings_of({{.bytes_each = 30}}).empty());
-  EXPECT_TRUE(findings_of({{.entries = [](std::int64_t step) { return step <= 35 ? 0 : step * 1000; }}}).empty());
+  EXPECT_TRUE(findings_of_objects({{.bytes_each = 30}}).empty());
   EXPECT_TRUE(
-      findings_of({{.entries = [](std::int64_t step) { return std::min<std::int64_t>(step, 40) * 1000; }}}).empty());
+      findings_of_objects({{.entries = [](std::int64_t step) { return step <= 35 ? 0 : step * 1000; }}}).empty());
+  EXPECT_TRUE(findings_of_objects({{.entries = [](std::int64_t step) {
+                return std::min<std::int64_t>(step, 40) * 1000;
+              }}}).empty());
 }
 
 TEST(GrowsObjects, OnABusyMachineItMayBeUnknown) {
-  EXPECT_EQ(findings_of({{.until = 45}}).size(), 1u);
-  EXPECT_TRUE(findings_of({{.until = 40}}).empty()) << "it may have stopped to grow";
-  EXPECT_EQ(findings_of({{.counts = 2}}).size(), 1u);
-  EXPECT_TRUE(findings_of({{.counts = 4}}).empty()) << "it is not known when there were so many entries";
+  EXPECT_EQ(findings_of_objects({{.until = 45}}).size(), 1u);
+  EXPECT_TRUE(findings_of_objects({{.until = 40}}).empty()) << "it may have stopped to grow";
+  EXPECT_EQ(findings_of_objects({{.counts = 2}}).size(), 1u);
+  EXPECT_TRUE(findings_of_objects({{.counts = 4}}).empty()) << "it is not known when there were so many entries";
 }
 
 TEST(GrowsObjects, ItExplainsGrowthOutsideTorch) {
   const auto grows_outside = [](const std::string& path) {
     return testing::add_outside_samples(path, {.kind = "python"});
   };
-  const std::vector<Finding> explained = findings_of({{.bytes_each = 1000}}, grows_outside);
+  const std::vector<Finding> explained = findings_of_objects({{.bytes_each = 1000}}, grows_outside);
   ASSERT_EQ(explained.size(), 1u);
   EXPECT_EQ(explained[0].rule, "grows_objects");
-  EXPECT_EQ(findings_of({{.bytes_each = 300}}, grows_outside).size(), 2u) << "less than half of it";
+  EXPECT_EQ(findings_of_objects({{.bytes_each = 300}}, grows_outside).size(), 2u) << "less than half of it";
 }
 
 TEST(GrowsObjects, ItDoesNotExplainFiles) {
   const auto maps_files = [](const std::string& path) { return testing::add_outside_samples(path, {.kind = "files"}); };
-  EXPECT_EQ(findings_of({{.bytes_each = 1000}}, maps_files).size(), 2u);
+  EXPECT_EQ(findings_of_objects({{.bytes_each = 1000}}, maps_files).size(), 2u);
 }
 
 TEST(GrowsObjects, ArraysHaveAFindingOfTheirOwn) {
   const auto keeps_arrays = [](const std::string& path) {
     return testing::add_outside_samples(path, {.arrays = true});
   };
-  const std::vector<Finding> findings = findings_of({{.path = "main: rows", .bytes_each = 1000}}, keeps_arrays);
+  const std::vector<Finding> findings = findings_of_objects({{.path = "main: rows", .bytes_each = 1000}}, keeps_arrays);
   ASSERT_EQ(findings.size(), 1u);
   EXPECT_EQ(findings[0].rule, "grows_outside");
 }

@@ -37,13 +37,13 @@ double steps_by(const Rounds& rounds, Sequence seq) { return static_cast<double>
 
 double number(Bytes bytes) { return static_cast<double>(bytes.value); }
 
-struct Series {
+struct ResidentSeries {
   std::function<double(const Resident&)> bytes;
   std::vector<std::string_view> kinds;  ///< kinds of mappings that can explain it
 };
 
 /// Memory that torch has handed out and resident memory differ by untouched memory. That is usually constant.
-std::vector<Series> all_series() {
+std::vector<ResidentSeries> all_series() {
   return {{[](const Resident& each) { return number(each.anonymous) - number(each.torch); },
            {kKindsWithObjects.begin(), kKindsWithObjects.end()}},
           {[](const Resident& each) { return number(each.shared); }, {"shared tensors", "shared memory"}},
@@ -62,7 +62,8 @@ struct Grown {
   double all = 0;  ///< sum of all kinds
 };
 
-Grown grown_between(const ProcessMemory& memory, const Resident& first, const Resident& last, const Series& series) {
+Grown grown_between(const ProcessMemory& memory, const Resident& first, const Resident& last,
+                    const ResidentSeries& series) {
   Grown grown;
   double most = 0;
   for (const std::string_view kind : series.kinds) {
@@ -136,7 +137,7 @@ std::string fix_of(std::string_view kind) {
   return "find what maps it: strace -f -e trace=mmap,munmap, or memray run --native; close what is no longer used";
 }
 
-std::optional<OutsideGrowth> growth_of(const TraceData& data, const Rounds& rounds, const Series& series) {
+std::optional<OutsideGrowth> growth_of(const TraceData& data, const Rounds& rounds, const ResidentSeries& series) {
   const ProcessMemory& memory = data.memory;
   std::vector<const Resident*> read = memory.with_classes();
   // Before the first steps have ended, the program imports modules and makes models.
@@ -188,7 +189,7 @@ namespace rules {
 std::vector<Finding> grows_outside(const TraceData& data, const Releases&) {
   std::vector<Finding> findings;
   const Rounds rounds = Rounds::steps(data);
-  for (const Series& series : all_series()) {
+  for (const ResidentSeries& series : all_series()) {
     std::optional<OutsideGrowth> growth = growth_of(data, rounds, series);
     if (!growth) continue;
     Finding finding;

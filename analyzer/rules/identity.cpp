@@ -43,7 +43,7 @@ std::string place_text(const TraceData& data, StackId stack) {
 }
 
 /// Marks of one part of the identity: their names and their callers.
-struct Places {
+struct PlaceNames {
   Texts names, functions;
 
   void add(const TraceData& data, const Mark* mark) {
@@ -59,7 +59,7 @@ struct Places {
 };
 
 struct PlacesOfFinding {
-  Places born, released, read;
+  PlaceNames born, released, read;
 };
 
 PlacesOfFinding places_of(const TraceData& data, const Finding& finding) {
@@ -94,7 +94,9 @@ PlacesOfFinding places_of(const TraceData& data, const Finding& finding) {
   return places;
 }
 
-void add(Places& all, const Places& more) { all.functions.insert(more.functions.begin(), more.functions.end()); }
+void add(PlaceNames& all, const PlaceNames& more) {
+  all.functions.insert(more.functions.begin(), more.functions.end());
+}
 
 std::optional<std::string> holder_text(const TraceData& data, const Finding& finding) {
   if (finding.growth && !finding.growth->holder.empty()) return without_numbers(finding.growth->holder);

@@ -19,7 +19,7 @@
 namespace dcmt::analyzer {
 namespace {
 
-constexpr double kLeastShare = 0.01;  ///< of the peak
+constexpr double kLeastShareOfPeak = 0.01;  ///< of the peak
 constexpr std::size_t kMostRemarks = 3;
 
 /// Storages of one holder at the peak, or at the last reading.
@@ -93,7 +93,7 @@ class KeptByHolder {
   [[nodiscard]] std::vector<Remark> remarks(const Peak& peak) {
     std::vector<Remark> remarks;
     for (const auto& [holder, kept] : std::exchange(kept_, {})) {
-      if (static_cast<double>(kept.bytes.value) < kLeastShare * static_cast<double>(peak.bytes.value)) continue;
+      if (static_cast<double>(kept.bytes.value) < kLeastShareOfPeak * static_cast<double>(peak.bytes.value)) continue;
       const auto most = std::ranges::max_element(kept.made, {}, [](const auto& each) { return each.second; });
       Remark remark{.kind = RemarkKind::kKept, .count = kept.storages, .bytes = kept.bytes};
       remark.holder = holder;

@@ -38,7 +38,7 @@ struct Item {
 };
 
 /// The storages that the frames of one traceback keep, in the order of creation.
-struct Kept {
+struct KeptErrors {
   std::vector<Item> items;
   std::map<const Container*, std::int64_t> frames;  ///< bytes
 };
@@ -55,7 +55,7 @@ Sequence ran_again(const TraceData& data, const std::vector<Item>& items) {
   return {};
 }
 
-Finding finding_of(const TraceData& data, const Kept& kept) {
+Finding finding_of(const TraceData& data, const KeptErrors& kept) {
   const Sequence again = ran_again(data, kept.items);
   HeldStorages held;
   for (const Item& item : kept.items) {
@@ -87,7 +87,7 @@ namespace rules {
 std::vector<Finding> kept_by_traceback(const TraceData& data, const Releases&) {
   if (data.owners.held.empty()) return {};
   const Rounds rounds = Rounds::steps(data);
-  std::map<std::string_view, Kept> by_traceback;
+  std::map<std::string_view, KeptErrors> by_traceback;
   for (const Held& held : data.owners.held) {
     const std::vector<const Container*> frames = only_frames(data, held);
     const Storage* storage = frames.empty() ? nullptr : data.storages.find(held.storage);
@@ -99,7 +99,7 @@ std::vector<Finding> kept_by_traceback(const TraceData& data, const Releases&) {
     if (!storage->span.covers(last)) continue;
     const Bytes now = bytes_at(data, *storage, last);
     if (now.value == 0) continue;
-    Kept& kept = by_traceback[traceback_of(data.text(frames.front()->path))];
+    KeptErrors& kept = by_traceback[traceback_of(data.text(frames.front()->path))];
     kept.items.push_back({storage, now, rounds.end(round)});
     for (const Container* frame : frames) kept.frames[frame] += now.value;
   }

@@ -5,19 +5,6 @@
 namespace dcmt::analyzer {
 namespace {
 
-constexpr std::size_t npos = std::string_view::npos;
-
-/// The position behind the brackets that open at `at`; npos if they do not close.
-std::size_t behind_brackets(std::string_view code, std::size_t at) {
-  int depth = 0;
-  for (; at < code.size(); ++at) {
-    if (code[at] == '(' || code[at] == '[' || code[at] == '{') ++depth;
-    if (code[at] == ')' || code[at] == ']' || code[at] == '}') --depth;
-    if (depth == 0) return at + 1;
-  }
-  return npos;
-}
-
 bool has_one(std::string_view code, const std::set<std::string_view>& names) {
   return std::ranges::any_of(names, [code](std::string_view name) { return has_name(code, name); });
 }

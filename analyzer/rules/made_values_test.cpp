@@ -5,7 +5,7 @@
 namespace dcmt::analyzer {
 namespace {
 
-constexpr std::string_view kCode = R"(import torch
+constexpr std::string_view kProgram = R"(import torch
 def main():
     hidden = net.body[0](
         x)
@@ -33,7 +33,7 @@ std::vector<std::size_t> numbers(const std::vector<const PythonSource::Line*>& l
 using Numbers = std::vector<std::size_t>;
 
 TEST(MadeValues, ArePassedToCallsOfWhichNothingHasTheResult) {
-  const PythonSource source(kCode);
+  const PythonSource source(kProgram);
   const MadeValues values(source, {4});
   EXPECT_EQ(numbers(values.passes(false)), (Numbers{8, 10, 13}));
   const auto& lines = source.lines();

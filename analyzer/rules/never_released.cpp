@@ -11,24 +11,24 @@ namespace dcmt::analyzer::rules {
 namespace {
 
 /// Gathers with equal values are one finding.
-struct Alike {
+struct UnreleasedKey {
   std::string origin;
   StringId device, gather_operator;
   FrameId site;
-  bool counted = false;                                           ///< has releases, but no final one
-  friend auto operator<=>(const Alike&, const Alike&) = default;  // NOLINT(modernize-use-nullptr)
+  bool counted = false;                                                           ///< has releases, but no final one
+  friend auto operator<=>(const UnreleasedKey&, const UnreleasedKey&) = default;  // NOLINT(modernize-use-nullptr)
 };
 
 }  // namespace
 
 std::vector<Finding> never_released(const TraceData& data, const Releases& releases) {
-  std::map<Alike, Finding> groups;
+  std::map<UnreleasedKey, Finding> groups;
   Origins origins(data);
   for (LeftGathered& left : left_gathered(data, releases)) {
     if (left.because != LeftBecause::kNoRelease) continue;
     const Mark& gather = *left.item.gather;
-    const Alike key{origins.of(gather), device_of(data, left.item.storage), gather.name, site_of(data, gather.by.stack),
-                    left.item.release != nullptr};
+    const UnreleasedKey key{origins.of(gather), device_of(data, left.item.storage), gather.name,
+                            site_of(data, gather.by.stack), left.item.release != nullptr};
     groups[key].items.push_back(std::move(left.item));
   }
   std::vector<Finding> findings;

@@ -10,7 +10,7 @@ namespace {
 /// The readings are divided into parts; with fewer nothing is said.
 constexpr std::size_t kMostParts = 4, kFewestParts = 3;
 /// Each part adds at least at this share of the rate of the parts before it, and the end at this share of the whole.
-constexpr double kLeastRise = 0.3;
+constexpr double kLeastObjectRise = 0.3;
 /// The first parts may add at lower rates than later ones, but at this share of the whole's.
 constexpr double kLeastAtFirst = 0.02;
 /// The end: a part of all readings.
@@ -52,12 +52,12 @@ bool keeps_growing(std::span<const EntriesAt> readings) {
   const double even = rate(0, readings.size() - 1);
   for (std::size_t i = 0; i + 1 < bounds.size(); ++i) {
     const double before = i == 0 ? 0 : rate(0, bounds[i]);
-    if (rate(bounds[i], bounds[i + 1]) < std::max(kLeastAtFirst * even, kLeastRise * before)) return false;
+    if (rate(bounds[i], bounds[i + 1]) < std::max(kLeastAtFirst * even, kLeastObjectRise * before)) return false;
   }
   const double from_end = readings.back().at - kEnd * (readings.back().at - readings.front().at);
   std::size_t end = readings.size() - 1;
   while (end > 0 && readings[end].at > from_end) --end;
-  return rate(end, readings.size() - 1) >= kLeastRise * even;
+  return rate(end, readings.size() - 1) >= kLeastObjectRise * even;
 }
 
 bool is_below(std::string_view path, std::string_view holder) {

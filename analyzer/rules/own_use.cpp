@@ -16,7 +16,7 @@ namespace dcmt::analyzer {
 namespace {
 
 /// The readings between the round of each storage of a series and the birth of the next storage.
-struct Evidence {
+struct UseEvidence {
   /// Variables other than the keeper that lead to a storage. True: it is the variable's value, and not only in an
   /// object.
   std::map<std::string, bool> variables;
@@ -28,7 +28,7 @@ class ReadingsBetween {
   /// @param keeping  containers that keep storages, also under other names
   ReadingsBetween(const TraceData& data, const std::set<ContainerId>& keeping) : data_(data), keeping_(keeping) {}
 
-  void add(const Living& living, const Living& next, Evidence& evidence) const {
+  void add(const Living& living, const Living& next, UseEvidence& evidence) const {
     std::set<ScanId> kept;
     std::set<ScanId> used;
     const auto found = [&](const Scan& scan, std::string_view path) {
@@ -142,7 +142,7 @@ OwnUse::OwnUse(const TraceData& data, const Holding& holding, const GrowingSites
     for (const Series& series : series_of(site)) {
       const HeldBy keeping = usual.of(series.front()->position);
       const bool is_said = by_statement_.contains(series.front()->storage->id);
-      Evidence evidence;
+      UseEvidence evidence;
       for (std::size_t i = 0; i + 1 < series.size(); ++i) readings.add(*series[i], *series[i + 1], evidence);
       for (const auto& [variable, is_value] : evidence.variables) {
         // Another path from the variable that leads to the keeper is no other use.

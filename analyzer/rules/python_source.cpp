@@ -8,8 +8,6 @@
 namespace dcmt::analyzer {
 namespace {
 
-constexpr std::size_t npos = std::string_view::npos;
-
 /// `code` with spaces in place of the contents of comments and strings. Lines and columns stay the same.
 std::string without_texts(std::string_view code) {
   std::string bare(code);
@@ -113,6 +111,14 @@ std::size_t equal_sign(std::string_view text, std::size_t from) {
     const bool compares = (i + 1 < text.size() && text[i + 1] == '=') ||
                           (i > 0 && std::string_view("=<>!+-*/%&|^@:").find(text[i - 1]) != npos);
     if (!compares) return i;
+  }
+  return npos;
+}
+
+std::size_t behind_brackets(std::string_view code, std::size_t at) {
+  for (int depth = 0; at < code.size(); ++at) {
+    depth += depth_change(code[at]);
+    if (depth == 0) return at + 1;
   }
   return npos;
 }

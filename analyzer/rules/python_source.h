@@ -10,6 +10,8 @@
 
 namespace dcmt::analyzer {
 
+inline constexpr std::size_t npos = std::string_view::npos;
+
 [[nodiscard]] bool is_of_name(char letter);
 /// True for "losses"; false for "", "2", "a.b".
 [[nodiscard]] bool is_name(std::string_view text);
@@ -23,6 +25,8 @@ namespace dcmt::analyzer {
 [[nodiscard]] std::set<std::string_view> names_given_by(std::string_view code);
 /// The position of the next `=` that gives a value, outside of brackets; npos: none.
 [[nodiscard]] std::size_t equal_sign(std::string_view text, std::size_t from);
+/// The position behind the brackets that open at `at`; npos if they do not close.
+[[nodiscard]] std::size_t behind_brackets(std::string_view code, std::size_t at);
 
 /// Not Python's grammar: strings, comments, brackets and indentation suffice. Code that is none is read to its end.
 /// Thread-safe after construction.

@@ -13,8 +13,8 @@ namespace {
 using Kind = ActiveEvent::Kind;
 
 // Limits of reserved memory that was never active at once. Any allocator needs less than either.
-constexpr std::int64_t kLeastBytes = std::int64_t{64} << 20;
-constexpr std::int64_t kLeastPercent = 20;
+constexpr std::int64_t kLeastIdle = std::int64_t{64} << 20;
+constexpr std::int64_t kLeastIdlePercent = 20;
 
 struct Height {
   std::int64_t now = 0, peak = 0;
@@ -125,7 +125,7 @@ std::vector<Finding> reserved_beyond_active(const TraceData& data, const Release
   for (const DevicePeaks& peaks : data.device_peaks) {
     if (!peaks.active || !peaks.reserved) continue;
     const std::int64_t idle = peaks.reserved->value - peaks.active->value;
-    if (idle < kLeastBytes || idle < peaks.reserved->value / 100 * kLeastPercent) continue;
+    if (idle < kLeastIdle || idle < peaks.reserved->value / 100 * kLeastIdlePercent) continue;
     StreamPools pools = pools_of(data, peaks);
     Finding& finding = findings.emplace_back();
     finding.rule = "reserved_beyond_active";

@@ -11,18 +11,18 @@ namespace dcmt::analyzer::rules {
 namespace {
 
 /// Residual releases with equal values are one finding. A release without a census joins those of the same parameter.
-struct Alike {
+struct ResidualKey {
   std::string origin;
   StringId device, release_operator, function, file;
   ThreadId late = kNoThread;  ///< the thread of late releases
   bool inspected = false, explained = false, generated_local = false;
-  friend auto operator<=>(const Alike&, const Alike&) = default;  // NOLINT(modernize-use-nullptr)
+  friend auto operator<=>(const ResidualKey&, const ResidualKey&) = default;  // NOLINT(modernize-use-nullptr)
 };
 
 bool has_generated_local(const HolderPath& path) { return path.generated && path.kept_to_return(); }
 
-Alike alike(const TraceData& data, Origins& origins, const ReleaseRow& row) {
-  Alike key;
+ResidualKey alike(const TraceData& data, Origins& origins, const ReleaseRow& row) {
+  ResidualKey key;
   key.device = device_of(data, row.mark->storage);
   if (row.gather != nullptr) key.origin = origins.of(*row.gather);
   key.release_operator = row.mark->name;
@@ -43,7 +43,7 @@ Alike alike(const TraceData& data, Origins& origins, const ReleaseRow& row) {
   return key;
 }
 
-FindingItem item_of(const ReleaseRow& row) {
+FindingItem residual_item(const ReleaseRow& row) {
   FindingItem item = item_of_release(row);
   item.bytes = row.bytes_left();
   if (const Holders* holders = row.holders())
@@ -51,7 +51,7 @@ FindingItem item_of(const ReleaseRow& row) {
   return item;
 }
 
-std::string why_of(const TraceData& data, const Alike& key, const Finding& finding) {
+std::string why_of(const TraceData& data, const ResidualKey& key, const Finding& finding) {
   if (key.late != kNoThread)
     return describe_thread(data, key.late) + " still held the storages, and raises the peak of most steps by that";
   if (!key.inspected) return "no census was taken at these releases: who holds the storages is not known";
@@ -63,7 +63,7 @@ std::string why_of(const TraceData& data, const Alike& key, const Finding& findi
   return "tensors on the storage are alive, but no variable names them";
 }
 
-std::string fix_of(const Alike& key) {
+std::string fix_of(const ResidualKey& key) {
   if (key.late != kNoThread) return "let that thread drop its reference before the release, or wait for it";
   if (key.generated_local || !key.function.valid()) return "resize the storage to 0 at the final release";
   return "drop the variable before the release, or resize the storage to 0 at the final release";
@@ -100,16 +100,16 @@ std::vector<Finding> residual(const TraceData& data, const Releases& releases) {
   // use_after_release.
   Origins origins(data);
   std::vector<const ReleaseRow*> rows;
-  std::map<Key, Alike> known;
+  std::map<Key, ResidualKey> known;
   for (const ReleaseRow* row : releases.residual()) {
     if (!row->reads().empty()) continue;
     rows.push_back(row);
     if (row->holders() != nullptr && row->let_go_by == kNoThread)
       known.try_emplace(row->key(), alike(data, origins, *row));
   }
-  Grouped<Alike> groups;
+  Grouped<ResidualKey> groups;
   for (const ReleaseRow* row : rows) {
-    Alike key = alike(data, origins, *row);
+    ResidualKey key = alike(data, origins, *row);
     if (!key.inspected && key.late == kNoThread) {
       if (const auto same = known.find(row->key()); same != known.end() &&
                                                     same->second.release_operator == key.release_operator &&
@@ -117,9 +117,9 @@ std::vector<Finding> residual(const TraceData& data, const Releases& releases) {
         key = same->second;
       }
     }
-    groups.add(key, item_of(*row));
+    groups.add(key, residual_item(*row));
   }
-  return groups.extract([&](const Alike& key, Finding& finding) {
+  return groups.extract([&](const ResidualKey& key, Finding& finding) {
     finding.rule = "residual";
     finding.title = key.late != kNoThread ? "freed late" : "release keeps storage";
     finding.classes.emplace_back("D19");

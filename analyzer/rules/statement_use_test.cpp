@@ -23,7 +23,7 @@ using Handle = TestTrace::Handle;
 const FrameOf kLinear{"/opt/python3/lib/python3.11/site-packages/torch/nn/modules/linear.py", "forward", 134};
 
 /// Events of a program of one file, which begins with `def main():`.
-class Program {
+class SourceProgram {
  public:
   void at(std::int64_t line, const StackOf& inside = {}) {
     trace.stack = inside;
@@ -65,7 +65,7 @@ class Program {
 };
 
 TEST(StatementUse, AVariableHasItsValueUntilTheNextIsMade) {
-  Program program;
+  SourceProgram program;
   const Handle first = program.made_at(3), other = program.made_at(4), next = program.made_at(3);
   program.load("def main():\n  while True:\n    x = ones(9)\n    y = x * 2\n");
   EXPECT_EQ(program.until(first), program.birth(next));
@@ -75,7 +75,7 @@ TEST(StatementUse, AVariableHasItsValueUntilTheNextIsMade) {
 }
 
 TEST(StatementUse, ADeletedVariableHasItsValueUntilTheDel) {
-  Program program;
+  SourceProgram program;
   const Handle kept = program.made_at(3, {kLinear}), other = program.made_at(4), last = program.made_at(5);
   program.dropped_at(6, other);
   const Handle next = program.made_at(3, {kLinear});
@@ -94,7 +94,7 @@ TEST(StatementUse, ADeletedVariableHasItsValueUntilTheDel) {
 }
 
 TEST(StatementUse, AVariableOfAFunctionEndsWithIt) {
-  Program program;
+  SourceProgram program;
   const Handle kept = program.made_at(2, {{"train.py", "work", 5}});
   const Handle inside = program.made_at(2, {{"train.py", "work", 6}});
   const Handle after = program.made_at(3);
@@ -108,7 +108,7 @@ TEST(StatementUse, AVariableOfAFunctionEndsWithIt) {
 }
 
 TEST(StatementUse, WhatACallIsGivenIsTheCallsAlone) {
-  Program program;
+  SourceProgram program;
   const Handle kept = program.made_at(3), inside = program.made_at(4, {kLinear});
   program.made_at(5);
   program.load("def main():\n  while True:\n    rows.append(x.clone())\n    rows.append(net(x))\n    y = x * 2\n");
@@ -117,7 +117,7 @@ TEST(StatementUse, WhatACallIsGivenIsTheCallsAlone) {
 }
 
 TEST(StatementUse, WhatIsOnTheWayToAValueIsUsedByTheNext) {
-  Program program;
+  SourceProgram program;
   const FrameOf activation{kLinear.file, "forward", 816}, last{kLinear.file, "forward", 140};
   const Handle kept = program.made_at(3, {kLinear}), next = program.made_at(3, {activation});
   const Handle value = program.made_at(3, {last});
@@ -129,7 +129,7 @@ TEST(StatementUse, WhatIsOnTheWayToAValueIsUsedByTheNext) {
 }
 
 TEST(StatementUse, AGraphHasWhatIsOnTheWayAsLongAsTheOthers) {
-  Program program;
+  SourceProgram program;
   const FrameOf activation{kLinear.file, "forward", 816}, last{kLinear.file, "forward", 140};
   const Handle kept = program.made_at(3, {kLinear}), next = program.made_at(3, {activation});
   program.made_at(3, {last});
@@ -142,7 +142,7 @@ TEST(StatementUse, AGraphHasWhatIsOnTheWayAsLongAsTheOthers) {
 }
 
 TEST(StatementUse, WhatAValueHasReplacedIsTheOldestThatEndsThen) {
-  Program program;
+  SourceProgram program;
   const Handle first = program.made_at(3), later = program.made_at(3), value = program.made_at(4);
   program.dropped_at(4, later);
   program.dropped_at(4, first);
@@ -155,7 +155,7 @@ TEST(StatementUse, WhatAValueHasReplacedIsTheOldestThatEndsThen) {
 }
 
 TEST(StatementUse, WhatALambdaMakesMayBeWhatItReturnsOrNot) {
-  Program program;
+  SourceProgram program;
   const Handle kept = program.made_at(3, {{"train.py", "<lambda>", 1}});
   program.made_at(3);
   program.load("keep = lambda x: rows.append(x.clone())\n\nx = net(a)\n");
@@ -163,7 +163,7 @@ TEST(StatementUse, WhatALambdaMakesMayBeWhatItReturnsOrNot) {
 }
 
 TEST(StatementUse, AGraphMayHaveWhatItSavedLongerThanAVariable) {
-  Program program;
+  SourceProgram program;
   const Handle saved = program.made_at(3);
   program.made_at(4);
   program.made_at(3);
@@ -183,7 +183,7 @@ TEST(StatementUse, InRandomProgramsItIsTheLifeOfWhatNothingKeeps) {
   for (unsigned seed = 0; seed < 60; ++seed) {
     std::mt19937 random(seed);
     const auto below = [&](unsigned limit) { return static_cast<unsigned>(random() % limit); };
-    Program program;
+    SourceProgram program;
     std::string code = "def main():\n  while True:\n";
     struct Line {
       char kind;

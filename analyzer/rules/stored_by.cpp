@@ -20,7 +20,6 @@
 namespace dcmt::analyzer {
 namespace {
 
-constexpr std::size_t npos = std::string_view::npos;
 constexpr std::size_t kLongestText = 100;  ///< of a statement, characters
 constexpr std::string_view kCycle = "cycle ";
 
@@ -61,17 +60,6 @@ Target target_of(std::string_view holder) {
   if (root != npos && dot == npos) target.function = holder.substr(0, root);
   if (const std::size_t last = target.function.rfind('.'); last != npos) target.function.remove_prefix(last + 1);
   return target;
-}
-
-/// The position after the brackets that open at `at`; npos if they do not close.
-std::size_t behind_brackets(std::string_view line, std::size_t at) {
-  int depth = 0;
-  for (; at < line.size(); ++at) {
-    if (line[at] == '[' || line[at] == '(') ++depth;
-    if (line[at] == ']' || line[at] == ')') --depth;
-    if (depth == 0) return at + 1;
-  }
-  return npos;
 }
 
 /// True if the text after the name puts something into it, or into its entries.

@@ -9,7 +9,7 @@
 namespace dcmt::analyzer {
 namespace {
 
-constexpr std::string_view kCode = R"(import torch
+constexpr std::string_view kStores = R"(import torch
 LOG = []                                  # LOG.append(x)
 
 class Probe:
@@ -37,7 +37,7 @@ def other(losses):
 
 std::vector<std::string> of(std::string_view holder) {
   std::vector<std::string> lines;
-  for (const StoringStatement& each : storing_statements(kCode, "train.py", holder)) {
+  for (const StoringStatement& each : storing_statements(kStores, "train.py", holder)) {
     lines.push_back(each.site + " " + each.text);
   }
   return lines;

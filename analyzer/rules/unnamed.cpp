@@ -19,8 +19,8 @@
 namespace dcmt::analyzer {
 namespace {
 
-constexpr double kLeastShare = 0.01;  ///< of the peak
-constexpr std::size_t kMostRemarks = 3;
+constexpr double kLeastUnnamed = 0.01;  ///< of the peak
+constexpr std::size_t kMostUnnamed = 3;
 constexpr std::string_view kMain = "main.";
 constexpr std::string_view kModule = "<module>";
 
@@ -142,7 +142,7 @@ std::vector<Remark> unnamed(const TraceData& data, const std::vector<Peak>& peak
       made.try_emplace(path, storage->birth.stack);
     }
     for (auto& [path, remark] : by_path) {
-      if (static_cast<double>(remark.bytes.value) < kLeastShare * static_cast<double>(peak.bytes.value)) continue;
+      if (static_cast<double>(remark.bytes.value) < kLeastUnnamed * static_cast<double>(peak.bytes.value)) continue;
       const std::optional<Variable> variable = variable_of(path);
       if (!later) later.emplace(data, rounds);
       if (!variable || !later->never_name(*variable)) continue;
@@ -154,7 +154,7 @@ std::vector<Remark> unnamed(const TraceData& data, const std::vector<Peak>& peak
     }
   }
   std::ranges::stable_sort(remarks, std::greater(), &Remark::bytes);
-  if (remarks.size() > kMostRemarks) remarks.resize(kMostRemarks);
+  if (remarks.size() > kMostUnnamed) remarks.resize(kMostUnnamed);
   return remarks;
 }
 

@@ -9,12 +9,12 @@
 namespace dcmt::analyzer::rules {
 namespace {
 
-struct Alike {
+struct EarlyReadKey {
   std::string origin;
   bool tried;  ///< all reads are trials of the program
   StringId device, reader, release_operator;
   FrameId reader_site, release_site;
-  friend auto operator<=>(const Alike&, const Alike&) = default;  // NOLINT(modernize-use-nullptr)
+  friend auto operator<=>(const EarlyReadKey&, const EarlyReadKey&) = default;  // NOLINT(modernize-use-nullptr)
 };
 
 const Mark* first_read(const ReleaseRow& row) {
@@ -22,7 +22,7 @@ const Mark* first_read(const ReleaseRow& row) {
                            [](const Mark* a, const Mark* b) { return a->span.from_seq < b->span.from_seq; });
 }
 
-FindingItem item_of(const ReleaseRow& row) {
+FindingItem early_item(const ReleaseRow& row) {
   const Mark* read = first_read(row);
   FindingItem item = item_of_release(row);
   item.bytes = read->bytes.value_or(Bytes(0));
@@ -41,12 +41,12 @@ FindingItem item_of(const ReleaseRow& row) {
 }  // namespace
 
 std::vector<Finding> use_after_release(const TraceData& data, const Releases& releases) {
-  Grouped<Alike> groups;
+  Grouped<EarlyReadKey> groups;
   Origins origins(data);
   for (const ReleaseRow& row : releases.rows) {
     if (row.verdict != Verdict::kEarly) continue;
     const Mark* read = first_read(row);
-    const Alike key{
+    const EarlyReadKey key{
         row.gather != nullptr ? origins.of(*row.gather) : "",
         std::all_of(row.reads().begin(), row.reads().end(), [&](const Mark* one) { return origins.is_trial(*one); }),
         device_of(data, row.mark->storage),
@@ -54,9 +54,9 @@ std::vector<Finding> use_after_release(const TraceData& data, const Releases& re
         row.mark->name,
         site_of(data, read->by.stack),
         site_of(data, row.mark->by.stack)};
-    groups.add(key, item_of(row));
+    groups.add(key, early_item(row));
   }
-  return groups.extract([&](const Alike& /*key*/, Finding& finding) {
+  return groups.extract([&](const EarlyReadKey& /*key*/, Finding& finding) {
     finding.rule = "use_after_release";
     finding.title = "use after release";
     finding.classes.emplace_back("D24");

@@ -9,7 +9,7 @@
 namespace dcmt::analyzer {
 namespace {
 
-constexpr std::int64_t kFewestEnds = 3;
+constexpr std::int64_t kFewestInTurn = 3;
 
 /// 0 if steps between the first and the last of them have different numbers of ends.
 std::int64_t ends_each_step(const std::map<const Step*, std::int64_t>& ends) {
@@ -44,7 +44,7 @@ bool replaced_one_by_one(const std::vector<const Storage*>& alike, const std::ve
     if (last == first + 1) ++in_next_step;
   }
   const std::int64_t each = ends_each_step(ends);
-  if (each == 0 || std::ssize(ended) < kFewestEnds || 2 * in_next_step <= std::ssize(ended)) return false;
+  if (each == 0 || std::ssize(ended) < kFewestInTurn || 2 * in_next_step <= std::ssize(ended)) return false;
   if (oldest_alive > oldest_ended) return false;
   std::ranges::sort(begun);
   std::ranges::sort(ended);

@@ -69,6 +69,15 @@ void TestTrace::resize_to_zero(Handle handle) {
   marks_.push_back(mark);
 }
 
+TestTrace::Handle TestTrace::gathered(std::int64_t key, std::int64_t bytes) {
+  Handle handle = 0;
+  op("zero3::allgather_param", [&] {
+    handle = allocate(bytes);
+    gather(key, handle);
+  });
+  return handle;
+}
+
 void TestTrace::gather(std::int64_t key, Handle handle, const std::string& name) {
   MarkState mark = new_mark("gather", handle);
   mark.name = name;

@@ -108,6 +108,8 @@ class TestTrace {
   void resize_to_zero(Handle handle);
 
   void gather(std::int64_t key, Handle handle, const std::string& name = "zero3::allgather_param");
+  /// A new storage, made by a gather operator.
+  Handle gathered(std::int64_t key, std::int64_t bytes = 64);
   void wait(std::int64_t key, Handle handle);
   void persist(std::int64_t key);
   /// Returns the mark's row id. `inside` happens within the release operator.

@@ -76,21 +76,21 @@ bool is_phase(const TraceData& data, const Mark* mark, std::string_view name) {
 }
 
 PhaseIndex::PhaseIndex(const TraceData& data) {
-  struct Change {
+  struct Boundary {
     Sequence at;
     bool begin;
     const Mark* phase;
   };
-  std::vector<Change> changes;
+  std::vector<Boundary> changes;
   for (const Mark& mark : data.marks) {
     if (mark.kind != MarkKind::kPhase || mark.span.to_seq == mark.span.from_seq) continue;
     changes.push_back({mark.span.from_seq, true, &mark});
     if (mark.span.ended()) changes.push_back({mark.span.to_seq, false, &mark});
   }
-  std::sort(changes.begin(), changes.end(), [](const Change& a, const Change& b) { return a.at < b.at; });
+  std::sort(changes.begin(), changes.end(), [](const Boundary& a, const Boundary& b) { return a.at < b.at; });
   const auto begun_later = [](const Mark* a, const Mark* b) { return a->span.from_seq > b->span.from_seq; };
   std::set<const Mark*, decltype(begun_later)> open(begun_later);
-  for (const Change& change : changes) {
+  for (const Boundary& change : changes) {
     if (change.begin) {
       open.insert(change.phase);
     } else {

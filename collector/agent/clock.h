@@ -15,6 +15,9 @@ inline std::uint64_t nanoseconds(clockid_t clock) noexcept {
   return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000u + static_cast<std::uint64_t>(now.tv_nsec);
 }
 
+/// CPU time of this thread: the cost of work for others, without the time that it waited for a core.
+inline double thread_cpu_seconds() noexcept { return static_cast<double>(nanoseconds(CLOCK_THREAD_CPUTIME_ID)) * 1e-9; }
+
 /// The cycle counter and the monotonic clock, read at about the same time.
 struct ClockSample {
   std::uint64_t tsc;

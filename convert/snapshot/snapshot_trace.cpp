@@ -51,9 +51,9 @@ struct Level {
   }
 };
 
-class Writer {
+class RowWriter {
  public:
-  Writer(const MemorySnapshot& snapshot, TraceWriter& trace, const analyzer::Watch& watch)
+  RowWriter(const MemorySnapshot& snapshot, TraceWriter& trace, const analyzer::Watch& watch)
       : snapshot_(snapshot), trace_(trace), watch_(watch) {}
 
   Status write() {
@@ -463,7 +463,7 @@ class Writer {
 Status write_snapshot_trace(const MemorySnapshot& snapshot, const std::string& path, const analyzer::Watch& watch) {
   DCMT_ASSIGN_OR_RETURN(Database database, create_trace(path));
   DCMT_ASSIGN_OR_RETURN(TraceWriter trace, TraceWriter::create(std::move(database)));
-  DCMT_RETURN_IF_ERROR(Writer(snapshot, trace, watch).write());
+  DCMT_RETURN_IF_ERROR(RowWriter(snapshot, trace, watch).write());
   DCMT_RETURN_IF_ERROR(watch.check());
   return finish_trace(trace.database());
 }

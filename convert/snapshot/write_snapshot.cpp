@@ -27,9 +27,9 @@ constexpr std::int64_t kRounding = 512;  // of torch's CUDA allocator
 constexpr std::int64_t kFirstAddress = std::int64_t{1} << 40;
 constexpr std::int64_t kLastAddress = std::int64_t{1} << 52;  // numbers of JavaScript are exact up to here
 
-class Writer {
+class SnapshotWriter {
  public:
-  Writer(const TraceData& data, std::ostream& out, const analyzer::Watch& watch)
+  SnapshotWriter(const TraceData& data, std::ostream& out, const analyzer::Watch& watch)
       : data_(data), out_(out), watch_(watch), facts_(data) {
     start_ns_ = data.meta_integer(meta::kStartNs).value_or(0);
     start_real_ns_ = data.meta_integer(meta::kStartRealNs).value_or(0);
@@ -271,7 +271,7 @@ class Writer {
 }  // namespace
 
 Status write_snapshot(const TraceData& data, std::ostream& out, const analyzer::Watch& watch) {
-  return Writer(data, out, watch).write();
+  return SnapshotWriter(data, out, watch).write();
 }
 
 }  // namespace dcmt::convert

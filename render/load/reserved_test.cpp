@@ -7,11 +7,10 @@
 #include "analyzer/testing/test_trace.h"
 #include "render/load/session.h"
 #include "render/scene/raster.h"
+#include "trace/base/quantities.h"
 
 namespace dcmt::load {
 namespace {
-
-constexpr std::int64_t kMiB = 1 << 20;
 
 scene::Appearance appearance_of_test(int width) {
   scene::Appearance appearance;

@@ -18,13 +18,12 @@
 #include "render/load/recorder_state.h"
 #include "render/load/session.h"
 #include "render/load/testing.h"
+#include "trace/base/quantities.h"
 
 namespace dcmt::load {
 namespace {
 
 using testing::TestTrace;
-
-constexpr std::int64_t kMiB = 1 << 20;
 
 /// Steps that allocate and free. `more`: bytes kept from the second step on.
 void train(TestTrace& trace, int steps, std::int64_t bytes, std::int64_t more = 0) {

@@ -11,12 +11,12 @@
 #include "analyzer/testing/test_trace.h"
 #include "render/load/session.h"
 #include "render/scene/raster.h"
+#include "trace/base/quantities.h"
 #include "trace/sql/database.h"
 
 namespace dcmt::load {
 namespace {
 
-constexpr std::int64_t kMiB = 1 << 20;
 constexpr scene::Address kBase = 0x7f0000000000;
 
 struct Row {

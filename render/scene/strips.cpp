@@ -11,7 +11,7 @@
 namespace dcmt::scene {
 namespace {
 
-int row_height(int text_height) { return 2 * text_height + 6; }
+int strip_height(int text_height) { return 2 * text_height + 6; }
 int ruler_height(int text_height) { return text_height + 4; }
 
 class StripPainter {
@@ -27,8 +27,8 @@ class StripPainter {
     ruler();
     int y = ruler_height(appearance_.text_height);
     for (std::size_t i = 0; i < strips_.strips.size(); ++i) {
-      row(strips_.strips[i], {0, y, appearance_.width, row_height(appearance_.text_height)}, current == i);
-      y += row_height(appearance_.text_height);
+      row(strips_.strips[i], {0, y, appearance_.width, strip_height(appearance_.text_height)}, current == i);
+      y += strip_height(appearance_.text_height);
     }
     if (at && *at >= 0 && *at <= strips_.length) {
       const int x = std::min(x_of(*at), facts_.chart.x + facts_.chart.width - 2);
@@ -129,7 +129,7 @@ class StripPainter {
 }  // namespace
 
 int strips_height(std::size_t count, int text_height) {
-  return ruler_height(text_height) + static_cast<int>(count) * row_height(text_height);
+  return ruler_height(text_height) + static_cast<int>(count) * strip_height(text_height);
 }
 
 StripFacts draw_strips(const Strips& strips, const Appearance& appearance, std::optional<double> at,

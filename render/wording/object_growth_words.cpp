@@ -15,7 +15,7 @@ namespace {
 
 using analyzer::ObjectGrowth;
 
-constexpr std::size_t kMostNamed = 3;
+constexpr std::size_t kMostObjectsNamed = 3;
 
 /// "0.3", "12", "1,200".
 std::string few_digits(double number) {
@@ -41,9 +41,9 @@ std::string object_growth_sentence(const model::Report& report, const Form& form
     unit = finding.objects->unit;
   }
   if (holders.empty()) return {};
-  if (holders.size() > kMostNamed) {
-    const std::size_t more = holders.size() - kMostNamed;
-    holders.resize(kMostNamed);
+  if (holders.size() > kMostObjectsNamed) {
+    const std::size_t more = holders.size() - kMostObjectsNamed;
+    holders.resize(kMostObjectsNamed);
     holders.push_back(fmt::format("{} more", more));
   }
   return fmt::format("Python objects grow by {} a {}, held by {}. ", form.bytes(bytes), unit, joined(holders, ", "));

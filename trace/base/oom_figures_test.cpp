@@ -2,10 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include "trace/base/quantities.h"
+
 namespace dcmt {
 namespace {
-
-constexpr std::int64_t kMiB = 1 << 20;
 
 TEST(OomFigures, OfTheCpuOnlyTheRequestIsKnown) {
   const OomFigures figures{.requested = 5 * kMiB};

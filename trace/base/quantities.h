@@ -7,6 +7,8 @@
 
 namespace dcmt {
 
+inline constexpr std::int64_t kMiB = std::int64_t{1} << 20;
+
 /// 12589056 → "12,589,056".
 [[nodiscard]] std::string grouped(std::int64_t number);
 /// "12,589,056 B".

@@ -9,7 +9,7 @@
 namespace dcmt::recorder {
 namespace {
 
-class OperatorToml : public testing::Test {
+class OperatorToml : public ::testing::Test {
  protected:
   void SetUp() override {
     path_ = std::filesystem::temp_directory_path().string() + "/dcmt-operators-" + std::to_string(getpid()) + ".toml";

@@ -15,7 +15,7 @@ namespace {
 /// A job may search for the largest batch that fits, so only the first errors are analysed.
 constexpr std::int64_t kMostAnalysed = 3;
 /// A damaged spool must not fill the disk.
-constexpr std::int64_t kMostRows = 10'000;
+constexpr std::int64_t kMostErrors = 10'000;
 /// Places are computed for the stacks with the most bytes.
 constexpr std::size_t kMostStacks = 300;
 
@@ -38,7 +38,7 @@ Status OutOfMemory::apply(const wire::OutOfMemoryRecord& record) {
       std::any_of(figures.begin(), figures.end(), [](std::uint64_t bytes) { return bytes > kMostDeviceBytes; })) {
     return journal_.bad_record("an out-of-memory error");
   }
-  if (++count_ > kMostRows) return {};
+  if (++count_ > kMostErrors) return {};
   DCMT_ASSIGN_OR_RETURN(Place where, lifetimes_.place(record.stack));
   OutOfMemoryRow row;
   row.id = journal_.now.seq;

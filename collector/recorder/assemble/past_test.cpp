@@ -12,7 +12,7 @@ using wire::RecordType;
 
 constexpr std::uint64_t kBytes = 100'000;
 
-class PastTest : public testing::Test {
+class PastTest : public ::testing::Test {
  protected:
   void block(RecordType type, std::uint64_t data) {
     const wire::BlockRecord record{{type, sizeof record / 8, 0, 0, 0}, data, kBytes, 0};

@@ -9,7 +9,7 @@ namespace dcmt::recorder {
 namespace {
 
 /// Limit of rows for one device. A program that reserves and frees memory all the time must not fill the disk.
-constexpr std::size_t kMostRows = 100'000;
+constexpr std::size_t kMostSegments = 100'000;
 
 }  // namespace
 
@@ -42,7 +42,7 @@ Status SegmentBook::segment(const wire::SegmentRecord& record) {
   if (record.event == wire::SegmentEvent::kBegins) device.history.begins(row, journal_.now);
   if (record.event == wire::SegmentEvent::kEnds) device.history.ends(row, journal_.now);
   if (record.event == wire::SegmentEvent::kListed) device.history.is_there(row);
-  return device.history.rows().size() > kMostRows ? give_up(row.gpu, device, "there are too many") : Status{};
+  return device.history.rows().size() > kMostSegments ? give_up(row.gpu, device, "there are too many") : Status{};
 }
 
 Status SegmentBook::reserved(const wire::ReservedRecord& record) {

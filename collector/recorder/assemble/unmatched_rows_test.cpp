@@ -11,7 +11,7 @@
 namespace dcmt::recorder {
 namespace {
 
-class UnmatchedRows : public testing::Test {
+class UnmatchedRows : public ::testing::Test {
  protected:
   void SetUp() override {
     folder_ = std::filesystem::temp_directory_path() / ("dcmt-unmatched-" + std::to_string(getpid()));

@@ -4,10 +4,11 @@
 
 #include <algorithm>
 
+#include "trace/base/quantities.h"
+
 namespace dcmt::recorder {
 namespace {
 
-constexpr std::int64_t kMiB = std::int64_t{1} << 20;
 constexpr std::int64_t kGiB = std::int64_t{1} << 30;
 
 OomFacts full_device() {

@@ -42,7 +42,7 @@ json fixtures(const std::string& version) {
   return json::parse(file);
 }
 
-class Fixtures : public testing::TestWithParam<const char*> {};
+class Fixtures : public ::testing::TestWithParam<const char*> {};
 
 TEST_P(Fixtures, AnswersAreThoseOfTheSource) {
   int questions = 0;
@@ -133,7 +133,7 @@ TEST_P(Fixtures, ChangedBytesGiveAnAnswerOrAnError) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Versions, Fixtures, testing::Values("3.11", "3.12", "3.13", "3.14", "3.15"),
+INSTANTIATE_TEST_SUITE_P(Versions, Fixtures, ::testing::Values("3.11", "3.12", "3.13", "3.14", "3.15"),
                          [](const auto& version) { return "Python" + std::string(version.param).replace(1, 1, ""); });
 
 TEST(VariableFlow, RefusesWhatIsNoCode) {

@@ -15,7 +15,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr auto kPause = std::chrono::milliseconds(100);
+constexpr auto kBetweenSearches = std::chrono::milliseconds(100);
 /// Listing all mappings of a process is done less often.
 constexpr std::int64_t kSamplesPerMappings = 10;
 /// The condition may be noticed this many steps late.
@@ -55,7 +55,7 @@ Expected<Watched> wait_until_near(const Armed& armed, const std::vector<pid_t>& 
   for (const pid_t pid : pids) begun[pid] = process_start(pid);
   const bool asks_for_gpu = armed.condition.what != Counted::kResident;
   bool has_gpu = false;
-  for (;; std::this_thread::sleep_for(kPause)) {
+  for (;; std::this_thread::sleep_for(kBetweenSearches)) {
     bool any_lives = false;
     for (const pid_t pid : pids) {
       const auto memory = kernel_memory(pid);

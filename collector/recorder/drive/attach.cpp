@@ -29,7 +29,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr SessionRules kRules{.ends_with_error = true, .keeps_empty = true, .reports_out_of_memory = false};
+constexpr SessionRules kAttachRules{.ends_with_error = true, .keeps_empty = true, .reports_out_of_memory = false};
 
 Expected<std::vector<Attachment>> connect_all(const AttachOptions& options, const Entering& entering) {
   std::vector<Attachment> attachments;
@@ -84,7 +84,7 @@ Expected<AttachResult> attach(const AttachOptions& options) {
     remove_local_folder(folders);
     return claimed.error();
   }
-  Session session(options, folders, operators.origins, state, kRules);
+  Session session(options, folders, operators.origins, state, kAttachRules);
   AttachedProcesses processes(options, signals, line, session);
   const auto begin = [&]() -> Status {
     Watched watched;

@@ -38,7 +38,7 @@ namespace {
 /// are finished. Including that, the command's caller waits less than a second.
 constexpr auto kGrace = std::chrono::milliseconds(500);
 
-constexpr SessionRules kRules{.ends_with_error = false, .keeps_empty = false, .reports_out_of_memory = true};
+constexpr SessionRules kRunRules{.ends_with_error = false, .keeps_empty = false, .reports_out_of_memory = true};
 
 Expected<std::string> find_agent(const std::string& libraries) {
   std::string agent = libraries + "/libdcmt_agent.so";
@@ -130,7 +130,7 @@ Expected<RunResult> run(const RunOptions& options) {
 
   StatusLine line(!options.quiet, StatusPlace::kLastRow);
   Command command(pid, signals, line);
-  Session session(options, folders, operators.origins, state, kRules);
+  Session session(options, folders, operators.origins, state, kRunRules);
   JobProcesses processes(spool_folder, options.command, launch, session);
   Status recorded;
   try {

@@ -11,7 +11,7 @@ namespace dcmt::recorder {
 namespace {
 
 /// Time between two readings, in nanoseconds and as a share of the run, so that a long run has some thousand rows.
-constexpr std::int64_t kBetween = 100'000'000, kBetweenShare = 2000;
+constexpr std::int64_t kBetweenNs = 100'000'000, kBetweenDivisor = 2000;
 
 }  // namespace
 
@@ -45,7 +45,7 @@ Expected<bool> GpuSamples::poll(const Gpus& gpus) {
 bool GpuSamples::is_due() const {
   const bool is_over = library_->memory && !library_->memory->ok();
   const std::int64_t now = now_ns();
-  return !is_over && (first_ns_ == 0 || now - latest_ns_ >= std::max(kBetween, (now - first_ns_) / kBetweenShare));
+  return !is_over && (first_ns_ == 0 || now - latest_ns_ >= std::max(kBetweenNs, (now - first_ns_) / kBetweenDivisor));
 }
 
 void GpuSamples::begin(std::vector<Asked> asked) {

@@ -16,9 +16,6 @@
 namespace dcmt::recorder {
 namespace {
 
-/// CPU time of this thread: the cost of a reading for others, without the time that it waited for a core.
-double cpu_seconds() { return static_cast<double>(agent::nanoseconds(CLOCK_THREAD_CPUTIME_ID)) * 1e-9; }
-
 /// Limit of a recorder's memory during a reading.
 constexpr std::size_t kMostMemory = std::size_t{256} << 20;
 /// Memory for a reading of a program that has just imported torch.
@@ -52,7 +49,7 @@ bool MemoryReader::may_start() const {
 }
 
 Expected<MemoryReading> MemoryReader::read(const scan::CensusOptions& options) {
-  const double before = cpu_seconds();
+  const double before = agent::thread_cpu_seconds();
   if (censuses_ == nullptr) {
     DCMT_ASSIGN_OR_RETURN(scan::Censuses censuses, scan::Censuses::open(pid_, layouts_));
     censuses_ = std::make_unique<scan::Censuses>(std::move(censuses));
@@ -63,7 +60,7 @@ Expected<MemoryReading> MemoryReader::read(const scan::CensusOptions& options) {
   DCMT_ASSIGN_OR_RETURN(reading.found, censuses_->take(options));
   reading.to_ns = now_ns();
   reading.counted_ns = reading.from_ns + static_cast<std::int64_t>(reading.found.until_second * 1e9);
-  reading.cpu_seconds = cpu_seconds() - before;
+  reading.cpu_seconds = agent::thread_cpu_seconds() - before;
   return reading;
 }
 

@@ -11,7 +11,7 @@ namespace dcmt::recorder {
 namespace {
 
 /// Time between two samples, in seconds and as a share of the run, so that a long run has some thousand rows.
-constexpr double kBetween = 0.01, kBetweenShare = 1.0 / 500;
+constexpr double kBetweenSamples = 0.01, kBetweenSamplesShare = 1.0 / 500;
 /// A program without steps, or within a long step, is sampled after this time.
 constexpr double kWithoutStep = 10;
 /// Share of the run's time for reading the classes, and extra time for short runs.
@@ -27,13 +27,11 @@ constexpr double kNearLimit = 0.9;
 /// Growth that is worth another reading of variables: they may hold it.
 constexpr std::int64_t kWorthReading = std::int64_t{8} << 20;
 
-double cpu_seconds() { return static_cast<double>(agent::nanoseconds(CLOCK_THREAD_CPUTIME_ID)) * 1e-9; }
-
 }  // namespace
 
 bool SampleSchedule::is_due(double now, std::int64_t steps) const {
   if (latest_ < 0) return true;
-  const double between = std::max(kBetween, kBetweenShare * now);
+  const double between = std::max(kBetweenSamples, kBetweenSamplesShare * now);
   return now >= latest_ + (steps != steps_ ? between : kWithoutStep * between);
 }
 
@@ -98,9 +96,9 @@ Expected<bool> MemorySamples::sample(double now, const TorchThen& torch, const B
   outside_ = outside;
   if (torch.steps >= kWarmUp) growth_.see(outside);
   if (classes || schedule_.classes_are_due(now, torch.steps, outside)) {
-    const double before = cpu_seconds();
+    const double before = agent::thread_cpu_seconds();
     DCMT_RETURN_IF_ERROR(write_classes(torch.bytes, blocks));
-    schedule_.classes_read(now, torch.steps, cpu_seconds() - before, outside);
+    schedule_.classes_read(now, torch.steps, agent::thread_cpu_seconds() - before, outside);
   }
   return true;
 }

@@ -2,10 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include "trace/base/quantities.h"
+
 namespace dcmt::recorder {
 namespace {
-
-constexpr std::int64_t kMiB = std::int64_t{1} << 20;
 
 TEST(SampleSchedule, AStepIsSampledAtItsEndAndALongRunSeldom) {
   SampleSchedule schedule;

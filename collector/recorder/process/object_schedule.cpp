@@ -14,11 +14,11 @@ constexpr int kMostDoublings = 10;
 /// Without growth of the memory, which freed memory can hide: this factor of the time, beginning with the first second.
 constexpr double kQuietFactor = 1.3, kQuietFrom = 1;
 /// Least time between readings: in seconds, and as a share of the time.
-constexpr double kBetween = 0.1, kBetweenShare = 0.05;
+constexpr double kBetweenCounts = 0.1, kBetweenCountsShare = 0.05;
 /// The same while the program imports.
 constexpr double kBetweenImports = 0.25;
 /// Share of the run's time, and extra time for short runs; seconds.
-constexpr double kShare = 0.0025, kFreeVariables = 0.3, kFreeAll = 1;
+constexpr double kShareOfObjects = 0.0025, kFreeVariables = 0.3, kFreeAll = 1;
 
 /// Growth is judged from four readings or more. The program waits for the last one of everything, so that one must be
 /// of use.
@@ -45,9 +45,10 @@ bool ObjectSchedule::is_due(scan::Scope scope, double now) const {
   const Readings& readings = of(scope);
   // What a reading of variables costs does not predict the next: imports lead to ten times as many objects.
   const double expected = is_all ? readings.latest : 0;
-  const double share = (is_all ? kFreeAll : kFreeVariables) + kShare * now;
+  const double share = (is_all ? kFreeAll : kFreeVariables) + kShareOfObjects * now;
   if (!has_seen_ || readings.spent + expected > share) return false;
-  const double between = std::max(was_importing_ && !is_all ? kBetweenImports : kBetween, kBetweenShare * now);
+  const double between =
+      std::max(was_importing_ && !is_all ? kBetweenImports : kBetweenCounts, kBetweenCountsShare * now);
   if (now < readings.at + between) return false;
   if (is_all && static_cast<double>(unexplained()) < kWorthAll) return false;
   const std::int64_t since = outside_ - std::max(readings.outside, base_);

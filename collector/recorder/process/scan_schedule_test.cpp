@@ -4,12 +4,13 @@
 
 #include <algorithm>
 
+#include "trace/base/quantities.h"
+
 namespace dcmt::recorder {
 namespace {
 
 using scan::Scope;
 
-constexpr std::int64_t kMiB = 1 << 20;
 constexpr GrowingBytes kNothing{};
 
 Progress program(GrowingBytes growing, bool stepped = true, double of_peak = 1) {

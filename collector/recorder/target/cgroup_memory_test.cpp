@@ -14,7 +14,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-void write(const fs::path& path, const std::string& text) {
+void write_text(const fs::path& path, const std::string& text) {
   fs::create_directories(path.parent_path());
   std::ofstream(path) << text;
 }
@@ -34,13 +34,13 @@ TEST(CgroupMemory, TheLeastLimitOfTheGroupsAroundCounts) {
   const fs::path mount = is_v1 ? fs::path(root.path().string()) / "memory" : fs::path(root.path().string());
   const char* const limit = is_v1 ? "memory.limit_in_bytes" : "memory.max";
   const char* const used = is_v1 ? "memory.usage_in_bytes" : "memory.current";
-  write(mount / limit, is_v1 ? "9223372036854771712\n" : "max\n");
-  write(mount / used, "900\n");
+  write_text(mount / limit, is_v1 ? "9223372036854771712\n" : "max\n");
+  write_text(mount / used, "900\n");
   EXPECT_FALSE(CgroupMemory::of(getpid(), root.path().string()).limit());
   EXPECT_EQ(CgroupMemory::of(getpid(), root.path().string()).used(), 900);
-  write(group / limit, "5000\n");
-  write(group / used, "700\n");
-  write(group / (is_v1 ? "memory.oom_control" : "memory.events"), "low 0\noom_kill 2\noom_kill_disable 0\n");
+  write_text(group / limit, "5000\n");
+  write_text(group / used, "700\n");
+  write_text(group / (is_v1 ? "memory.oom_control" : "memory.events"), "low 0\noom_kill 2\noom_kill_disable 0\n");
   const CgroupMemory memory = CgroupMemory::of(getpid(), root.path().string());
   EXPECT_EQ(memory.limit(), 5000);
   EXPECT_EQ(memory.used(), 700);

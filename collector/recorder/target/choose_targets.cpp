@@ -13,8 +13,6 @@ namespace {
 
 constexpr std::size_t kMostNamed = 8;
 
-Error cannot(std::string why) { return {ErrorCode::kCannotRecord, std::move(why)}; }
-
 bool matches(const std::string& pattern, const std::string& text) {
   return !text.empty() && fnmatch(pattern.c_str(), text.c_str(), 0) == 0;
 }
@@ -52,8 +50,9 @@ Expected<std::vector<pid_t>> choose_among(const std::vector<TargetProcess>& ther
     if (choice.pid == each.pid) launch = each.launch.name;
   }
   if (choice.pid != 0 && launch.empty()) {
-    return cannot(fmt::format("{} is no rank of a launch by torchrun, deepspeed, mpirun or srun: leave out --all-ranks",
-                              process_text(choice.pid)));
+    return cannot_record(
+        fmt::format("{} is no rank of a launch by torchrun, deepspeed, mpirun or srun: leave out --all-ranks",
+                    process_text(choice.pid)));
   }
   for (const TargetProcess& each : there) {
     const bool named = choice.name.empty() || has_name(each, choice.name);
@@ -63,20 +62,21 @@ Expected<std::vector<pid_t>> choose_among(const std::vector<TargetProcess>& ther
   }
   if (found.empty()) {
     const std::string what = choice.name.empty() ? "that is a rank of a launch" : "called " + choice.name;
-    return cannot(fmt::format("there is no process {} {}; {}", kind, what,
-                              choice.only_standby
-                                  ? "dc-memtrace status lists those that there are"
-                                  : "one that has not imported torch yet is named by its pid, with --wait"));
+    return cannot_record(fmt::format("there is no process {} {}; {}", kind, what,
+                                     choice.only_standby
+                                         ? "dc-memtrace status lists those that there are"
+                                         : "one that has not imported torch yet is named by its pid, with --wait"));
   }
   if (!choice.all_ranks && found.size() > 1) {
-    return cannot(fmt::format("{} processes {} are called {}: {}; give one by its pid, or --all-ranks", found.size(),
-                              kind, choice.name, listed(found)));
+    return cannot_record(fmt::format("{} processes {} are called {}: {}; give one by its pid, or --all-ranks",
+                                     found.size(), kind, choice.name, listed(found)));
   }
   std::set<std::string> launches;
   for (const TargetProcess* each : found) launches.insert(each->launch.name);
   if (launches.size() > 1) {
-    return cannot(fmt::format("there are ranks of {} launches {}: {}; give one of them by its pid, with --all-ranks",
-                              launches.size(), kind, listed(found)));
+    return cannot_record(
+        fmt::format("there are ranks of {} launches {}: {}; give one of them by its pid, with --all-ranks",
+                    launches.size(), kind, listed(found)));
   }
   std::ranges::stable_sort(found, {}, [](const TargetProcess* each) { return each->launch.rank; });
   std::vector<pid_t> pids;

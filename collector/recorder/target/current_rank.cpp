@@ -30,7 +30,7 @@ std::string_view text_at(scan::ProcessMemory& memory, scan::Address address, std
   return end == std::string_view::npos ? std::string_view() : text.substr(0, end);
 }
 
-std::optional<std::int32_t> number_of(std::string_view text, std::string_view name) {
+std::optional<std::int32_t> number_behind(std::string_view text, std::string_view name) {
   if (!text.starts_with(name)) return std::nullopt;
   text.remove_prefix(name.size());
   std::int32_t value = -1;
@@ -54,10 +54,10 @@ std::optional<CurrentRank> current_rank(pid_t pid) {
   for (std::size_t i = 0; i < kMostVariables && read_at(*memory, next, variable) && variable != 0; ++i) {
     next += sizeof variable;
     const std::string_view text = text_at(*memory, variable, bytes);
-    if (const auto rank = number_of(text, "RANK=")) found.rank = *rank;
-    if (const auto size = number_of(text, "WORLD_SIZE=")) found.world_size = *size;
-    if (const auto number = number_of(text, "LOCAL_RANK=")) local = *number;
-    if (const auto number = number_of(text, "NODE_RANK=")) node = *number;
+    if (const auto rank = number_behind(text, "RANK=")) found.rank = *rank;
+    if (const auto size = number_behind(text, "WORLD_SIZE=")) found.world_size = *size;
+    if (const auto number = number_behind(text, "LOCAL_RANK=")) local = *number;
+    if (const auto number = number_behind(text, "NODE_RANK=")) node = *number;
   }
   // Lightning's own launcher gives no rank. On the first node the number in the node is the rank.
   if (found.rank < 0 && found.world_size >= 0 && node == 0) found.rank = local;

@@ -13,7 +13,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr auto kPause = std::chrono::milliseconds(50);
+constexpr auto kBetweenAnswers = std::chrono::milliseconds(50);
 /// Time from the first library of torch until a program in standby has its socket, or another program has a sleeping
 /// thread.
 constexpr auto kMostUntilReady = std::chrono::seconds(30);
@@ -38,7 +38,7 @@ bool may_come_to_it(const TargetProcess& target) {
 }  // namespace
 
 Status wait_for_torch(pid_t pid, const Entering& entering) {
-  for (;; std::this_thread::sleep_for(kPause)) {
+  for (;; std::this_thread::sleep_for(kBetweenAnswers)) {
     DCMT_ASSIGN_OR_RETURN(const TargetProcess target, inspect_process(pid));
     if (const auto obstacle = obstacle_of(target)) return refusal(*obstacle);
     if (target.has_torch) return {};
@@ -52,7 +52,7 @@ Status wait_for_torch(pid_t pid, const Entering& entering) {
 
 Expected<StandbyConnection> connect(pid_t pid, const Entering& entering) {
   const auto began = Clock::now();
-  for (;; std::this_thread::sleep_for(kPause)) {
+  for (;; std::this_thread::sleep_for(kBetweenAnswers)) {
     const auto goes_on_for = [&](Clock::duration most) { return Clock::now() - began < most && entering.goes_on(); };
     const bool again = entering.waits && goes_on_for(kMostUntilReady);
     DCMT_ASSIGN_OR_RETURN(const TargetProcess target, inspect_process(pid));

@@ -16,18 +16,6 @@ using Handle = void*;
 constexpr int kSuccess = 0;
 constexpr unsigned kMigIsOn = 1;
 
-struct MemoryInfo {
-  unsigned version = sizeof(MemoryInfo) | 2U << 24U;
-  unsigned long long total = 0, reserved = 0, free = 0, used = 0;
-};
-static_assert(sizeof(MemoryInfo) == 40);
-
-struct ProcessInfo {
-  unsigned pid = 0;
-  unsigned long long used = 0;
-  unsigned gpu_instance = 0, compute_instance = 0;
-};
-static_assert(sizeof(ProcessInfo) == 24);
 constexpr std::size_t kMostProcesses = 256;
 constexpr unsigned long long kNotAvailable = ~0ULL;
 
@@ -41,6 +29,19 @@ bool are_pids_those_of_the_driver() {
 }  // namespace
 
 struct GpuMemory::Functions {
+  struct MemoryInfo {
+    unsigned version = sizeof(MemoryInfo) | 2U << 24U;
+    unsigned long long total = 0, reserved = 0, free = 0, used = 0;
+  };
+  static_assert(sizeof(MemoryInfo) == 40);
+
+  struct ProcessInfo {
+    unsigned pid = 0;
+    unsigned long long used = 0;
+    unsigned gpu_instance = 0, compute_instance = 0;
+  };
+  static_assert(sizeof(ProcessInfo) == 24);
+
   void* library = nullptr;
   int (*begin)() = nullptr;
   int (*end)() = nullptr;
@@ -106,7 +107,7 @@ Expected<GpuUse> GpuMemory::use_of(const std::string& uuid, pid_t pid) const {
   if (functions_->instances(gpu, &current, &pending) == kSuccess && current == kMigIsOn) {
     return Error{ErrorCode::kCannotRecord, fmt::format("{} is divided into instances (MIG)", uuid)};
   }
-  MemoryInfo memory;
+  Functions::MemoryInfo memory;
   if (const int code = functions_->memory(gpu, &memory); code != kSuccess) {
     return Error{ErrorCode::kIo, fmt::format("the driver does not count the memory of {} (error {})", uuid, code)};
   }

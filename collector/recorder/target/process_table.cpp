@@ -13,7 +13,7 @@ namespace {
 
 constexpr unsigned long kExiting = 0x4;  // PF_EXITING
 
-std::optional<ProcessEntry> read_process(std::int64_t pid) {
+std::optional<ProcessEntry> read_entry(std::int64_t pid) {
   const std::string line = read_file("/proc/" + std::to_string(pid) + "/stat").value_or("");
   // The name in parentheses may have any character, so count fields after its end. The state is field 3, the parent 4,
   // the kernel's flags 9, the start time 22.
@@ -47,12 +47,12 @@ std::int64_t own_pid(pid_t pid) {
 }  // namespace
 
 std::uint64_t process_start(std::int64_t pid) {
-  const std::optional<ProcessEntry> entry = read_process(pid);
+  const std::optional<ProcessEntry> entry = read_entry(pid);
   return entry ? entry->start : 0;
 }
 
 bool is_leaving(std::int64_t pid) {
-  const std::optional<ProcessEntry> entry = read_process(pid);
+  const std::optional<ProcessEntry> entry = read_entry(pid);
   return entry && entry->leaves;
 }
 
@@ -62,7 +62,7 @@ std::vector<ProcessEntry> all_processes() {
   for (std::filesystem::directory_iterator at("/proc", error), end; !error && at != end; at.increment(error)) {
     const std::string name = at->path().filename().string();
     if (name.find_first_not_of("0123456789") != std::string::npos) continue;
-    if (auto entry = read_process(std::strtoll(name.c_str(), nullptr, 10))) processes.push_back(std::move(*entry));
+    if (auto entry = read_entry(std::strtoll(name.c_str(), nullptr, 10))) processes.push_back(std::move(*entry));
   }
   return processes;
 }

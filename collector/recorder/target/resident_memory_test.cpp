@@ -9,10 +9,10 @@
 #include <string>
 #include <vector>
 
+#include "trace/base/quantities.h"
+
 namespace dcmt::recorder {
 namespace {
-
-constexpr std::int64_t kMiB = std::int64_t{1} << 20;
 
 /// Words of a process by address; all others read as 0.
 class FakeHeaders final : public PieceHeaders {

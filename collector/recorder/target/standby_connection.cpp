@@ -31,8 +31,6 @@ constexpr int kAskEveryMs = 100;
 /// A process that needs longer to remove its hooks is stopped, or busy in a long call.
 constexpr auto kMostUntilEnd = std::chrono::seconds(5);
 
-Error cannot(std::string why) { return {ErrorCode::kCannotRecord, std::move(why)}; }
-
 /// The value of a variable in the process's initial environment.
 std::optional<std::string> variable_of(pid_t pid, const std::string& name) {
   std::istringstream text(read_file(fmt::format("/proc/{}/environ", pid)).value_or(""));
@@ -105,7 +103,7 @@ Expected<StandbyConnection> StandbyConnection::open(pid_t pid) {
   if (const auto obstacle = obstacle_of(target)) return refusal(*obstacle);
   char name[32];
   if (!agent::standby_socket(name, sizeof name, own_pid_of(pid)))
-    return cannot(process_text(pid) + " has no pid that a name can have");
+    return cannot_record(process_text(pid) + " has no pid that a name can have");
   for (const std::string& folder : folders_of(pid, target.user)) {
     Descriptor socket(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
     if (connect_in(folder, name, socket.get()) && is_of(socket.get(), pid)) {
@@ -131,7 +129,7 @@ Status StandbyConnection::send(const StandbyRequest& request, std::span<const in
     std::memcpy(CMSG_DATA(header), descriptors.data(), descriptors.size_bytes());
   }
   if (sendmsg(socket_.get(), &message, MSG_NOSIGNAL) == static_cast<ssize_t>(sizeof request)) return {};
-  return cannot(fmt::format("{} does not take requests: {}", process_text(pid_), std::strerror(errno)));
+  return cannot_record(fmt::format("{} does not take requests: {}", process_text(pid_), std::strerror(errno)));
 }
 
 Expected<StandbyReply> StandbyConnection::receive(const std::function<bool()>& waits_on) {
@@ -141,16 +139,16 @@ Expected<StandbyReply> StandbyConnection::receive(const std::function<bool()>& w
   }
   StandbyReply reply{};
   const ssize_t bytes = recv(socket_.get(), &reply, sizeof reply, 0);
-  if (bytes <= 0) return cannot(fmt::format("{} has closed the connection", process_text(pid_)));
+  if (bytes <= 0) return cannot_record(fmt::format("{} has closed the connection", process_text(pid_)));
   if (bytes != static_cast<ssize_t>(sizeof reply) ||
       std::memcmp(reply.magic, agent::kStandbyMagic, sizeof reply.magic) != 0 ||
       reply.answer > static_cast<std::uint32_t>(agent::Answer::kRefused)) {
-    return cannot(
+    return cannot_record(
         fmt::format("{} runs another version of dc-memtrace's agent; attach with that version", process_text(pid_)));
   }
   reply.message[sizeof reply.message - 1] = '\0';
   if (static_cast<agent::Answer>(reply.answer) == agent::Answer::kRefused) {
-    return cannot(fmt::format("{} is not recorded: {}", process_text(pid_), printable(reply.message)));
+    return cannot_record(fmt::format("{} is not recorded: {}", process_text(pid_), printable(reply.message)));
   }
   return reply;
 }

@@ -5,6 +5,7 @@
 
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "collector/recorder/target/launch.h"
@@ -43,6 +44,9 @@ struct TargetProcess {
 
 /// "process 41" for a message, with its command's name if that can be read.
 std::string process_text(pid_t pid);
+
+/// A process that cannot be recorded.
+inline Error cannot_record(std::string why) { return {ErrorCode::kCannotRecord, std::move(why)}; }
 
 /// kCannotRecord in one line if the process does not exist.
 Expected<TargetProcess> inspect_process(pid_t pid);

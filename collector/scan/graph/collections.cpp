@@ -11,7 +11,7 @@ namespace dcmt::scan {
 namespace {
 
 /// Collections with fewer entries are not examined.
-constexpr std::uint64_t kFewest = 16;
+constexpr std::uint64_t kFewestEntries = 16;
 /// A larger number of entries is of an object that was changing.
 constexpr std::uint64_t kMostEntries = std::uint64_t{1} << 40;
 /// In a dictionary with more entries, a key is no name.
@@ -137,7 +137,7 @@ std::vector<Group> groups_of(const CollectionSearch& search, Groups& groups) {
   std::vector<Group> most;
   for (auto& [index, group] : found) {
     // Beyond its limit a graph has only some of those that are alike.
-    if (group.entries < kFewest || (!search.is_complete && group.collections.size() > 1)) continue;
+    if (group.entries < kFewestEntries || (!search.is_complete && group.collections.size() > 1)) continue;
     most.push_back(std::move(group));
   }
   const std::size_t kept = std::min(most.size(), search.most);

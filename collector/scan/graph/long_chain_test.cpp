@@ -11,7 +11,7 @@
 namespace dcmt::scan {
 namespace {
 
-constexpr Address kBase = 0x100000, kType = kBase, kName = kBase + 512, kDicts = kBase + 4096;
+constexpr Address kFirst = 0x100000, kLinkType = kFirst, kName = kFirst + 512, kDicts = kFirst + 4096;
 constexpr Address kDictBytes = 512;
 constexpr std::size_t kLinks = 2500;
 
@@ -19,11 +19,11 @@ constexpr std::size_t kLinks = 2500;
 class ChainOfDicts : public testing::ChangingProcess {
  public:
   explicit ChainOfDicts(const PythonLayout& layout)
-      : ChangingProcess(kBase, 4096 + (kLinks + 1) * kDictBytes), layout_(layout) {
-    object(kType);
-    set(kType + layout.tp_name, kName);
-    set(kType + layout.tp_basicsize, 64);
-    set(kType + layout.tp_flags, std::uint64_t{1} << kDictBit | std::uint64_t{1} << kTypeBit);
+      : ChangingProcess(kFirst, 4096 + (kLinks + 1) * kDictBytes), layout_(layout) {
+    object(kLinkType);
+    set(kLinkType + layout.tp_name, kName);
+    set(kLinkType + layout.tp_basicsize, 64);
+    set(kLinkType + layout.tp_flags, std::uint64_t{1} << kDictBit | std::uint64_t{1} << kTypeBit);
     set(kName, 0x74636964);  // "dict"
     for (std::size_t i = 0; i <= kLinks; ++i) {
       object(dict(i));
@@ -42,7 +42,7 @@ class ChainOfDicts : public testing::ChangingProcess {
  private:
   void object(Address at) {
     set(at, 1);
-    set(at + 8, kType);
+    set(at + 8, kLinkType);
   }
   const PythonLayout& layout_;
 };

@@ -12,14 +12,14 @@ namespace dcmt::scan {
 namespace {
 
 /// The import system's entries come first: __name__, __doc__, __package__, __loader__, __spec__, __file__.
-constexpr std::uint64_t kFirstEntries = 16;
+constexpr std::uint64_t kFirstNames = 16;
 /// Bytes to read ahead: of the keys of a module's dict, which has an index of 64 bytes, and of the str of a name or a
 /// file.
-constexpr Address kFirstEntriesSize = 32 + 64 + kFirstEntries * 24, kTextSize = 128;
+constexpr Address kFirstEntriesSize = 32 + 64 + kFirstNames * 24, kTextSize = 128;
 
 /// Limit of modules in a package of the program. A library can be anywhere: on PYTHONPATH, in a checkout. Its modules
 /// lead to ten times as many objects as the program's variables.
-constexpr int kMostModules = 32;
+constexpr int kMostOwnModules = 32;
 
 /// Reads the first `size` bytes of each object in few calls.
 void read_objects_ahead(const std::vector<Address>& objects, Address size, Mirror& memory) {
@@ -32,7 +32,7 @@ void read_objects_ahead(const std::vector<Address>& objects, Address size, Mirro
 std::vector<std::pair<Address, Address>> first_entries(Address keys, const PythonLayout& layout, Mirror& memory) {
   const DictKeys table = read_dict_keys(memory, layout, keys);
   std::vector<std::pair<Address, Address>> entries;
-  for (std::uint64_t i = 0; table.ok && i < std::min(table.count, kFirstEntries); ++i) {
+  for (std::uint64_t i = 0; table.ok && i < std::min(table.count, kFirstNames); ++i) {
     const Address entry = table.entries + i * table.entry_size() + table.key_offset();
     entries.emplace_back(memory.word(entry), memory.word(entry + 8));
   }
@@ -69,7 +69,8 @@ void OwnModules::add(const std::vector<Module>& modules, Mirror& memory, PythonT
 
 bool OwnModules::contains(Address module) const {
   const auto found = modules_.find(module);
-  return found != modules_.end() && found->second->is_outside.value_or(false) && found->second->modules <= kMostModules;
+  return found != modules_.end() && found->second->is_outside.value_or(false) &&
+         found->second->modules <= kMostOwnModules;
 }
 
 void OwnModules::read_first_entries_ahead(const std::vector<Address>& modules, Mirror& memory) const {

@@ -14,14 +14,14 @@
 namespace dcmt::scan {
 namespace {
 
-constexpr std::int64_t kPython311 = 0x30B;
-constexpr Address kBase = 0x100000, kTypeOfTexts = kBase, kTypeName = kBase + 0x400, kText = kBase + 0x800,
-                  kModule = kBase + 0x1000;
+constexpr std::int64_t kVersion311 = 0x30B;
+constexpr Address kModulesBase = 0x100000, kTypeOfTexts = kModulesBase, kTypeName = kModulesBase + 0x400,
+                  kText = kModulesBase + 0x800, kModule = kModulesBase + 0x1000;
 
 /// A process with a module whose dictionary cannot be read.
 class OneModule : public testing::ChangingProcess {
  public:
-  OneModule(const PythonLayout& layout, std::string_view name) : ChangingProcess(kBase, 0x2000) {
+  OneModule(const PythonLayout& layout, std::string_view name) : ChangingProcess(kModulesBase, 0x2000) {
     object(kTypeOfTexts, kTypeOfTexts);
     set(kTypeOfTexts + layout.tp_name, kTypeName);
     set(kTypeOfTexts + layout.tp_basicsize, 64);
@@ -43,7 +43,7 @@ class OneModule : public testing::ChangingProcess {
 };
 
 bool is_own(std::string_view name) {
-  ProcessTypes types{*python_layout(kPython311), {}};
+  ProcessTypes types{*python_layout(kVersion311), {}};
   OneModule process(types.python, name);
   Mirror memory(process);
   PythonText text(memory, types);

@@ -12,13 +12,13 @@
 namespace dcmt::scan {
 namespace {
 
-struct Field {
+struct PythonField {
   std::string_view name;
   std::int64_t PythonLayout::*member;
 };
 
-#define DCMT_FIELD(name) Field{#name, &PythonLayout::name},
-constexpr std::array kFields{DCMT_PYTHON_LAYOUT(DCMT_FIELD)};
+#define DCMT_FIELD(name) PythonField{#name, &PythonLayout::name},
+constexpr std::array kPythonFields{DCMT_PYTHON_LAYOUT(DCMT_FIELD)};
 #undef DCMT_FIELD
 
 Error bad_line(std::string_view word) {
@@ -39,7 +39,7 @@ Expected<PythonLayout> parse_python_layout(std::string_view text) {
     (is_stated ? stated : values)[words[words.size() - 2]] = value;
   }
   PythonLayout layout;
-  for (const Field& field : kFields) {
+  for (const PythonField& field : kPythonFields) {
     const auto found = values.find(field.name);
     if (found == values.end()) {
       return Error{ErrorCode::kBadInput, fmt::format("layout of CPython: {} is missing", field.name)};

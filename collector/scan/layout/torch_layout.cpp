@@ -10,12 +10,12 @@
 namespace dcmt::scan {
 namespace {
 
-struct Field {
+struct TorchField {
   std::string_view name;
   std::int64_t TorchLayout::*member;
 };
 
-constexpr Field kFields[] = {
+constexpr TorchField kTorchFields[] = {
     {"TensorImpl.storage_", &TorchLayout::tensor_storage},
     {"TensorImpl.autograd_meta_", &TorchLayout::tensor_autograd_meta},
     {"TensorImpl.pyobj_slot_", &TorchLayout::tensor_python},
@@ -79,7 +79,7 @@ Expected<TorchLayout> parse_torch_layout(std::string_view text) {
       return bad(fmt::format("'{}' begins no line of a layout", words[0]));
     }
   }
-  for (const Field& field : kFields) {
+  for (const TorchField& field : kTorchFields) {
     const auto found = values.find(field.name);
     if (found == values.end()) return bad(fmt::format("{} is missing", field.name));
     layout.*field.member = found->second;

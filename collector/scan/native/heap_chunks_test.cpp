@@ -12,11 +12,10 @@
 
 #include "collector/scan/memory/process_memory.h"
 #include "collector/scan/native/memory_words.h"
+#include "collector/scan/testing/address_of.h"
 
 namespace dcmt::scan {
 namespace {
-
-Address address_of(const void* pointer) { return reinterpret_cast<Address>(pointer); }
 
 /// The chunks of this process. malloc_usable_size() is malloc's own answer for their sizes.
 class HeapChunksTest : public ::testing::Test {

@@ -5,7 +5,7 @@
 namespace dcmt::scan {
 namespace {
 
-constexpr Address kAligned = 16;  // malloc's results
+constexpr Address kPointerAligned = 16;  // malloc's results
 
 }  // namespace
 
@@ -33,7 +33,7 @@ void HeapPointers::add_block(Address at, std::span<const std::byte> bytes) {
   for (std::size_t offset = 0; offset + sizeof(Address) <= bytes.size(); offset += sizeof(Address), ++block_words_) {
     Address word = 0;
     std::memcpy(&word, bytes.data() + offset, sizeof(word));
-    if (word % kAligned != 0 || !pages_[page_of(word)]) continue;
+    if (word % kPointerAligned != 0 || !pages_[page_of(word)]) continue;
     if (const Number target = number_in_heap(word); target != kNone) words_.push_back({target, block_words_});
   }
 }

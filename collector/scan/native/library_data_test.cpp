@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "collector/scan/memory/process_memory.h"
+#include "collector/scan/testing/address_of.h"
 
 extern const char _end[];  // from the linker: the end of the program's last variable
 
@@ -15,8 +16,6 @@ namespace dcmt::scan {
 namespace {
 
 char g_begins_as_zero[1 << 20];
-
-Address address_of(const void* pointer) { return reinterpret_cast<Address>(pointer); }
 
 /// This process, as if the system had mapped 64 MiB more right after the program's variables.
 class MoreBehind : public MemorySource {

@@ -9,6 +9,7 @@
 #include <memory>
 
 #include "collector/scan/memory/process_memory.h"
+#include "collector/scan/testing/address_of.h"
 
 // Classes with the names and the counts of torch's.
 namespace c10 {
@@ -26,11 +27,9 @@ struct TensorImpl {
 namespace dcmt::scan {
 namespace {
 
-Address address_of(const void* pointer) { return reinterpret_cast<Address>(pointer); }
-
-struct Held {
-  std::shared_ptr<Held> next;
-  Held* plain = nullptr;
+struct Linked {
+  std::shared_ptr<Linked> next;
+  Linked* plain = nullptr;
 };
 
 /// Objects of this process. Object 0 is the one to prove.
@@ -42,10 +41,10 @@ class ProofTest : public ::testing::Test {
     objects_.push_back({{address_of(piece), address_of(piece) + malloc_usable_size(const_cast<void*>(piece))}, {}});
     return static_cast<Object>(objects_.size() - 1);
   }
-  Object add_shared(const std::shared_ptr<Held>& pointer) {
+  Object add_shared(const std::shared_ptr<Linked>& pointer) {
     return add(reinterpret_cast<const void*>(control_of(pointer)));  // NOLINT(performance-no-int-to-ptr)
   }
-  static Address control_of(const std::shared_ptr<Held>& pointer) {
+  static Address control_of(const std::shared_ptr<Linked>& pointer) {
     return reinterpret_cast<const Address*>(&pointer)[1];
   }
   void keep_by_root(Object object, const void* place, const std::string& root) {
@@ -61,7 +60,7 @@ class ProofTest : public ::testing::Test {
     return proof.proves(0);
   }
 
-  static const void* second_word(const std::shared_ptr<Held>& pointer) {
+  static const void* second_word(const std::shared_ptr<Linked>& pointer) {
     return reinterpret_cast<const Address*>(&pointer) + 1;
   }
 
@@ -74,8 +73,8 @@ class ProofTest : public ::testing::Test {
 };
 
 TEST_F(ProofTest, AsManyReferencesAsAreCountedProve) {
-  const auto first = std::make_shared<Held>();
-  const std::shared_ptr<Held> second = first;
+  const auto first = std::make_shared<Linked>();
+  const std::shared_ptr<Linked> second = first;
   const Object held = add_shared(first);
   keep_by_root(held, second_word(first), "first");
   EXPECT_FALSE(proves()) << "it counts one more";
@@ -84,27 +83,27 @@ TEST_F(ProofTest, AsManyReferencesAsAreCountedProve) {
 }
 
 TEST_F(ProofTest, AVariableThatKeepsNothingDoesNotCount) {
-  const auto only = std::make_shared<Held>();
+  const auto only = std::make_shared<Linked>();
   const Object held = add_shared(only);
   keep_by_root(held, second_word(only), "");
   EXPECT_FALSE(proves());
 }
 
 TEST_F(ProofTest, AWordWithoutAVariableBehindItDoesNotCount) {
-  const auto outer = std::make_shared<Held>();
-  outer->next = std::make_shared<Held>();
+  const auto outer = std::make_shared<Linked>();
+  outer->next = std::make_shared<Linked>();
   const Object held = add_shared(outer->next);
   const Object holder = add_shared(outer);
   keep_by(holder, held, second_word(outer->next));
   EXPECT_FALSE(proves());
   keep_by_root(holder, second_word(outer), "outer");
   EXPECT_TRUE(proves());
-  const std::shared_ptr<Held> unseen = outer;
+  const std::shared_ptr<Linked> unseen = outer;
   EXPECT_FALSE(proves()) << "what has it counts a reference that was not found";
 }
 
 TEST_F(ProofTest, OneWordMoreThanIsCountedProvesNothingUnlessItIsOfAFreePiece) {
-  const auto first = std::make_shared<Held>();
+  const auto first = std::make_shared<Linked>();
   const auto left = std::make_unique<std::array<Address, 4>>(std::array<Address, 4>{0, 0, 0, control_of(first)});
   const Object held = add_shared(first);
   keep_by_root(held, second_word(first), "first");
@@ -135,9 +134,9 @@ TEST_F(ProofTest, AStorageThatCountsOnlyItsTensorsHasNoOtherReference) {
 }
 
 TEST_F(ProofTest, WhatHasNoCountNeedsOneVariable) {
-  const auto holder = std::make_unique<Held>();
-  holder->next = std::make_shared<Held>();
-  Held* const another = holder.get();
+  const auto holder = std::make_unique<Linked>();
+  holder->next = std::make_shared<Linked>();
+  Linked* const another = holder.get();
   const Object held = add_shared(holder->next);
   const Object plain = add(holder.get());
   keep_by(plain, held, second_word(holder->next));
@@ -148,7 +147,7 @@ TEST_F(ProofTest, WhatHasNoCountNeedsOneVariable) {
 }
 
 TEST_F(ProofTest, ACircleProvesNothing) {
-  const auto first = std::make_shared<Held>();
+  const auto first = std::make_shared<Linked>();
   first->next = first;
   const Object held = add_shared(first);
   keep_by(held, held, second_word(first->next));

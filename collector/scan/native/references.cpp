@@ -16,7 +16,7 @@ constexpr Address kVectorEnd = 8, kVectorCapacity = 16;
 
 // An iterator of std::deque: element, begin of its block, end of the block, place of the block in the list of blocks.
 // The deque has two of them: for its first element, and for its end.
-constexpr Address kBlockBegin = 8, kBlockEnd = 16, kBlockPlace = 24, kIterator = 32, kBlock = 512;
+constexpr Address kBlockBegin = 8, kBlockEnd = 16, kBlockPlace = 24, kIterator = 32, kDequeBlock = 512;
 
 }  // namespace
 
@@ -48,8 +48,8 @@ bool References::keeps(const NativeObject& object, const NativeObject::Pointer& 
 bool References::is_deque_iterator(Address at) {
   const Address begin = memory_.word(at + kBlockBegin);
   const Address element = memory_.word(at);
-  return begin != 0 && memory_.word(at + kBlockEnd) == begin + kBlock && element >= begin &&
-         element <= begin + kBlock && memory_.word(memory_.word(at + kBlockPlace)) == begin;
+  return begin != 0 && memory_.word(at + kBlockEnd) == begin + kDequeBlock && element >= begin &&
+         element <= begin + kDequeBlock && memory_.word(memory_.word(at + kBlockPlace)) == begin;
 }
 
 bool References::is_spare(const NativeObject& object, Address place, std::span<const NativeObject> objects) {

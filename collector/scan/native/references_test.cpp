@@ -10,11 +10,10 @@
 #include <vector>
 
 #include "collector/scan/memory/process_memory.h"
+#include "collector/scan/testing/address_of.h"
 
 namespace dcmt::scan {
 namespace {
-
-Address address_of(const void* pointer) { return reinterpret_cast<Address>(pointer); }
 
 struct Held {
   long value = 0;

@@ -8,9 +8,8 @@
 namespace dcmt::scan {
 namespace {
 
-constexpr Address kLowestObject = 65536;
-constexpr std::size_t kLongestName = 400;
-constexpr int kDeepestBases = 8;
+constexpr std::size_t kLongestCppName = 400;
+constexpr int kDeepestCppBases = 8;
 
 // Mangled names in type information.
 constexpr std::string_view kNodeClass = "N5torch8autograd4NodeE";
@@ -24,7 +23,7 @@ bool begins_mangled_name(char letter) {
 }  // namespace
 
 const CppType* CppTypes::type_of(Mirror& memory, Address object) {
-  if ((object & 7) != 0 || object < kLowestObject) return nullptr;
+  if (!can_be_object(object)) return nullptr;
   const Address table = memory.word(object);
   if (table == 0 || (table & 7) != 0) return nullptr;
   const auto [found, fresh] = types_.try_emplace(table);
@@ -43,7 +42,7 @@ std::unique_ptr<CppType> CppTypes::read(Mirror& memory, Address table) {
   if (region == nullptr || !region->readable || region->executable || !region->path.starts_with('/')) return nullptr;
   Address information = memory.word(table - 8);
   if (memory.value<std::int64_t>(table - 16) > 0 || information == 0) return nullptr;
-  std::string mangled = memory.text(memory.word(information + 8), kLongestName);
+  std::string mangled = memory.text(memory.word(information + 8), kLongestCppName);
   if (mangled.starts_with('*')) mangled.erase(0, 1);
   if (mangled.empty() || !begins_mangled_name(mangled[0])) return nullptr;
   std::optional<std::string> name = demangled(mangled);
@@ -53,8 +52,8 @@ std::unique_ptr<CppType> CppTypes::read(Mirror& memory, Address table) {
   const std::size_t scope = type->name.find('<') == std::string::npos ? type->name.rfind("::") : std::string::npos;
   type->short_name = scope == std::string::npos ? type->name : type->name.substr(scope + 2);
   // With single inheritance, the base's information is at +16.
-  for (int depth = 0; information != 0 && depth < kDeepestBases; ++depth) {
-    const std::string base = memory.text(memory.word(information + 8), kLongestName);
+  for (int depth = 0; information != 0 && depth < kDeepestCppBases; ++depth) {
+    const std::string base = memory.text(memory.word(information + 8), kLongestCppName);
     if (base.empty()) break;
     if (base == kNodeClass) type->kind = Kind::kNode;
     if (base == kTensorClass) type->kind = Kind::kTensor;

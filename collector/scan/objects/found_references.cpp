@@ -1,10 +1,11 @@
 #include "collector/scan/objects/found_references.h"
 
+#include "collector/scan/objects/python_offsets.h"
+
 namespace dcmt::scan {
 namespace {
 
 constexpr std::uint8_t kIntoAModule = 6;  // a path through a module is rarely useful to a person
-constexpr Address kCollectorHead = 16;    // PyGC_Head precedes a collected object
 constexpr Address kCollectorFlags = 3;    // the low bits of its links
 
 }  // namespace

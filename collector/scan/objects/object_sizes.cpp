@@ -6,21 +6,18 @@
 
 #include "collector/scan/objects/numpy_array.h"
 #include "collector/scan/objects/python_objects.h"
+#include "collector/scan/objects/python_offsets.h"
 
 namespace dcmt::scan {
 namespace {
 
-constexpr std::uint64_t kCollectorHead = 16;
 constexpr std::uint64_t kWord = 8;
 /// A class with attributes of its own, or with weak references (since 3.12), has two words before its objects.
 constexpr std::uint64_t kWeakReferencesFlag = 1 << 3, kWordsBefore = 16;
-constexpr Address kManagedDict = 24, kManagedValues = 32;  // before the object
 /// A damaged number must not make a size.
 constexpr std::uint64_t kMost = std::uint64_t{1} << 36;
-constexpr Address kTextLength = 16, kTextState = 32;  // PyASCIIObject, equal in 3.11 to 3.15
 /// Equal in 3.11 to 3.15 (Modules/_collectionsmodule.c, arraymodule.c, Include/cpython/bytearrayobject.h).
-constexpr Address kDequeFirstIndex = 40;
-constexpr std::uint64_t kDequeBlockItems = 64, kDequeBlock = 528;
+constexpr std::uint64_t kDequeBlockItems = 64, kDequeBlockBytes = 528;
 constexpr Address kArrayAllocated = 32, kArrayType = 40, kArrayTypeItem = 4;
 constexpr Address kBytearrayAllocated = 24;
 /// Before the number of entries, a table of keys has how many more fit (PyDictKeysObject).
@@ -104,7 +101,7 @@ std::uint64_t ObjectSizes::items(Address object, const PythonType& type) {
     }
     case Kind::kDeque: {
       const std::uint64_t end = memory_.word(object + kDequeFirstIndex) + memory_.word(object + layout_.var_size);
-      return kDequeBlock * std::max<std::uint64_t>(1, (end + kDequeBlockItems - 1) / kDequeBlockItems);
+      return kDequeBlockBytes * std::max<std::uint64_t>(1, (end + kDequeBlockItems - 1) / kDequeBlockItems);
     }
     case Kind::kGenerator:
       return frame_values(object + layout_.generator_frame);

@@ -5,6 +5,7 @@
 
 #include "collector/scan/objects/known_members.h"
 #include "collector/scan/objects/numpy_array.h"
+#include "collector/scan/objects/python_offsets.h"
 
 namespace dcmt::scan {
 namespace {
@@ -17,18 +18,17 @@ constexpr Address kDictUsed = 16, kDictHeader = 48;  // in PyDictObject, 3.11 to
 constexpr std::size_t kTogether = 64;
 constexpr int kMoreReadings = 2;  // for a dict that has changed
 /// Structures that no header declares; equal in 3.11 to 3.15 (Modules/_collectionsmodule.c, _functoolsmodule.c).
-constexpr Address kDequeBlock = 64, kDequeFirstBlock = 24, kDequeFirstIndex = 40, kDequeItems = 8, kDequeRight = 520;
+constexpr Address kDequeBlock = 64, kDequeFirstBlock = 24, kDequeItems = 8, kDequeRight = 520;
 constexpr Address kPartialFunction = 16, kPartialArguments = 24, kPartialKeywords = 32, kPartialDict = 40;
 constexpr std::int64_t kLruFirstMember = 56;
 constexpr Address kLruKey = 40, kLruResult = 48;
 /// A context's variables (Python/context.c, hamt.c): a tree, whose nodes have pairs of a variable and its value, or of
 /// nothing and a node; or 32 nodes.
-constexpr std::string_view kContext = "_contextvars.Context", kTree = "hamt", kTreePairs = "hamt_bitmap_node",
+constexpr std::string_view kContextType = "_contextvars.Context", kTree = "hamt", kTreePairs = "hamt_bitmap_node",
                            kTreeCollision = "hamt_collision_node", kTreeNodes = "hamt_array_node";
 constexpr Address kContextTree = 24, kTreeRoot = 16, kTreeFirstPair = 32, kTreeFirstNode = 16;
 constexpr Address kMostPairs = 64;  // words
 constexpr Address kCapsulePointer = 16, kCapsuleName = 24;
-constexpr Address kManagedDict = 24, kManagedValues = 32;  // before the object
 
 // Additional costs of these references.
 constexpr std::uint8_t kThroughGlobals = 9, kThroughAFunction = 5, kThroughAGuess = 3, kThroughAKey = 2;
@@ -294,7 +294,7 @@ void PythonObjects::deque(Address object) {
 }
 
 bool PythonObjects::context(Address object, const PythonType& type) {
-  if (type.name == kContext) {
+  if (type.name == kContextType) {
     found_.python(memory_.word(object + kContextTree), "");
   } else if (type.name == kTree) {
     found_.python(memory_.word(object + kTreeRoot), "");

@@ -6,6 +6,7 @@
 #include <cstdlib>
 
 #include "collector/scan/objects/python_objects.h"
+#include "collector/scan/objects/python_offsets.h"
 
 namespace dcmt::scan {
 namespace {
@@ -14,7 +15,6 @@ constexpr std::size_t kLongestText = 200;
 constexpr std::int64_t kLongestLineTable = 1 << 20;
 constexpr std::string_view kContextVariable = "_contextvars.ContextVar";
 constexpr Address kContextVariableName = 16;
-constexpr Address kTextLength = 16, kTextState = 32;  // PyASCIIObject: length, hash, state
 
 /// Reads the numbers of a location table (Objects/locations.md of CPython).
 class LineTable {

@@ -6,7 +6,6 @@
 namespace dcmt::scan {
 namespace {
 
-constexpr Address kLowestObject = 65536;
 constexpr std::size_t kLongestName = 200;
 constexpr std::int64_t kLargestBasicSize = 1 << 20;
 constexpr int kDeepestBases = 20;
@@ -68,7 +67,7 @@ bool refers_to_nothing(const std::string& name) {
 }  // namespace
 
 const PythonType* PythonTypes::type_of(Mirror& memory, Address object) {
-  if ((object & 7) != 0 || object < kLowestObject) return nullptr;
+  if (!can_be_object(object)) return nullptr;
   const std::byte* head = memory.at(object, 16);
   if (head == nullptr) return nullptr;
   std::uint32_t references = 0;  // since 3.14, flags follow

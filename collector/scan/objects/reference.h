@@ -45,6 +45,9 @@ enum class Kind : std::uint8_t {
   kCppObject,
 };
 
+/// Objects are aligned, and not in the lowest pages.
+[[nodiscard]] constexpr bool can_be_object(Address address) { return (address & 7) == 0 && address >= 65536; }
+
 [[nodiscard]] constexpr bool is_python_object(Kind kind) { return kind > Kind::kNone && kind < Kind::kFrame; }
 
 /// How an object refers to another one: the text of a step in a path.

@@ -51,7 +51,7 @@ std::string library() {
   return bytes + names;
 }
 
-class ElfFileTest : public testing::Test {
+class ElfFileTest : public ::testing::Test {
  protected:
   ~ElfFileTest() override { std::filesystem::remove(path_); }
 
@@ -61,7 +61,7 @@ class ElfFileTest : public testing::Test {
   }
 
  private:
-  std::string path_ = testing::TempDir() + "dcmt_elf_file_" + std::to_string(getpid());
+  std::string path_ = ::testing::TempDir() + "dcmt_elf_file_" + std::to_string(getpid());
 };
 
 TEST_F(ElfFileTest, SymbolsAndSegmentsAreFound) {
