@@ -36,6 +36,28 @@ function(dcmt_use_precompiled)
   endforeach()
 endfunction()
 
+# dcmt_compile_together(TARGET...): compiles up to eight files of a folder as one, because most of a file's time is that of
+# its headers. So the names of a folder's files differ, also those in unnamed namespaces.
+option(DCMT_UNITY "Compile several files of a folder as one; OFF for tools that read compile_commands.json" ON)
+function(dcmt_compile_together)
+  foreach(target IN LISTS ARGN)
+    set(folders "")
+    get_target_property(sources ${target} SOURCES)
+    list(FILTER sources INCLUDE REGEX "\\.cpp$")
+    foreach(source IN LISTS sources)
+      cmake_path(GET source PARENT_PATH folder)
+      cmake_path(GET folder FILENAME folder)
+      list(APPEND folders "${folder}")
+      set(before ${folders})
+      list(FILTER before INCLUDE REGEX "^${folder}$")
+      list(LENGTH before number)
+      math(EXPR number "(${number} - 1) / 8")
+      set_source_files_properties(${source} PROPERTIES UNITY_GROUP "${folder}_${number}")
+    endforeach()
+    set_target_properties(${target} PROPERTIES UNITY_BUILD ${DCMT_UNITY} UNITY_BUILD_MODE GROUP)
+  endforeach()
+endfunction()
+
 add_library(dcmt_options INTERFACE)
 target_include_directories(dcmt_options INTERFACE ${PROJECT_SOURCE_DIR})
 target_compile_options(dcmt_options INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion
