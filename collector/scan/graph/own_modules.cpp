@@ -58,7 +58,7 @@ void OwnModules::add(const std::vector<Module>& modules, Mirror& memory, PythonT
     // Its dictionary may be torn, since the program adds variables meanwhile, and a module is judged only once.
     if (name == kMainModuleName) package.is_outside = true;
     if (package.modules++ == 0) first_of_package.push_back(each.module);
-    modules_[each.module] = &package;
+    modules_.emplace(each.module, &package);  // multiprocessing gives __main__ a second name, which does not count
   }
   read_first_entries_ahead(first_of_package, memory);
   for (const Module& each : fresh) {
