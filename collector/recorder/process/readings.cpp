@@ -82,8 +82,13 @@ Status Readings::serve() {
   } else if (!requested_) {
     if (!program_ended_) DCMT_RETURN_IF_ERROR(samplers_.sample_last());
     serve_end();
+  } else if (all_ != nullptr && all_follows_) {
+    if (!is_reading() && all_->may_start()) {
+      all_follows_ = false;
+      start(*all_, scan::Scope::kAll);
+    }
   } else if (!is_reading()) {
-    requested_ = false;
+    requested_ = all_follows_ = false;
     process_.spool().answer(all_ != nullptr ? AskedReading::kDone : AskedReading::kNotRead);
   }
   return {};
@@ -94,10 +99,9 @@ void Readings::serve_request() {
   if (all_ == nullptr || !begins_ || !process_.seconds() || !all_->fits()) {
     process_.spool().answer(AskedReading::kNotRead);
   } else if (all_->may_start()) {
-    requested_ = true;
+    requested_ = all_follows_ = true;
     process_.spool().answer(AskedReading::kUnderWay);
     start(*variables_, scan::Scope::kVariables);  // to be compared with other readings of them
-    start(*all_, scan::Scope::kAll);
   }
 }
 

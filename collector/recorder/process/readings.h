@@ -77,6 +77,7 @@ class Readings {
   bool begins_ = true;
   bool failed_ = false;
   bool requested_ = false;            ///< the program has requested the running readings
+  bool all_follows_ = false;          ///< the reading of everything begins when that of variables is over: it decides
   bool held_ = false;                 ///< the program waits for the running reading of variables
   bool program_ended_ = false;        ///< its memory is being destroyed, or waits for the last readings
   int last_readings_ = 0;             ///< readings of everything that began because the program had ended
