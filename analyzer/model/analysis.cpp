@@ -102,7 +102,7 @@ Expected<Analysis> analyze(const TraceData& data, const Watch& watch) {
   const auto add = [&](std::vector<Finding> findings) {
     for (Finding& finding : findings) {
       finding.number = static_cast<std::int64_t>(analysis.findings.size()) + 1;
-      finding.device = device_of(data, finding);
+      if (!finding.device.valid()) finding.device = device_of(data, finding);
       analysis.findings.push_back(std::move(finding));
     }
   };
@@ -112,13 +112,10 @@ Expected<Analysis> analyze(const TraceData& data, const Watch& watch) {
     DCMT_RETURN_IF_ERROR(watch.check());
     add(rule(data, analysis.releases));
   }
-  add(rules::graphs_without_backward(data, analysis.findings));
   std::vector<Peak> peaks;
   for (const DeviceAnalysis& device : analysis.devices) peaks.push_back(device.what_if.measured);
-  for (Finding& finding : rules::duplicates(data, peaks)) {
-    finding.number = static_cast<std::int64_t>(analysis.findings.size()) + 1;
-    analysis.findings.push_back(std::move(finding));
-  }
+  add(rules::graphs_without_backward(data, peaks, analysis.findings));
+  add(rules::duplicates(data, peaks));
   watch.done(0.8);
   analysis.remarks = remarks(data, analysis.releases);
   std::ranges::move(kept(data, peaks, analysis.findings), std::back_inserter(analysis.remarks));

@@ -74,6 +74,15 @@ FindingItem item_of_release(const ReleaseRow& row) {
   return item;
 }
 
+std::set<StorageId> growing_storages(const std::vector<Finding>& findings) {
+  std::set<StorageId> storages;
+  for (const Finding& finding : findings) {
+    if (!finding.growth) continue;
+    for (const GrowingStorage& each : finding.growth->storages) storages.insert(each.storage);
+  }
+  return storages;
+}
+
 void complete_from_items(const TraceData& data, Finding& finding) {
   const TimeNs end = last_ns(data);
   Origins origins(data);

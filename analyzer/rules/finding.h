@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -110,6 +111,9 @@ struct Finding : FindingBase {
 
 /// The item of a release, until its bytes were freed. The rule fills in the number of bytes.
 [[nodiscard]] FindingItem item_of_release(const ReleaseRow& row);
+
+/// The storages of all growth in these findings.
+[[nodiscard]] std::set<StorageId> growing_storages(const std::vector<Finding>& findings);
 
 /// Fills what follows from the items of a finding: bytes, byte·seconds, evidence (marks), reads.
 void complete_from_items(const TraceData& data, Finding& finding);

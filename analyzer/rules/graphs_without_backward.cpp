@@ -68,11 +68,7 @@ std::map<std::size_t, Stretch> unused_of(const TraceData& data, const std::vecto
   }
   std::map<std::size_t, Stretch> unused;
   if (saves.empty()) return unused;
-  std::set<StorageId> grow;
-  for (const Finding& other : others) {
-    if (!other.growth) continue;
-    for (const GrowingStorage& each : other.growth->storages) grow.insert(each.storage);
-  }
+  const std::set<StorageId> grow = growing_storages(others);
   const BetweenBackwards between(data);
   for (const Storage& storage : data.storages) {
     if (storage.bytes.value == 0 || !storage.birth.stack.valid() || !saves.contains(storage.birth.stack)) continue;
@@ -122,9 +118,11 @@ std::vector<Unused> only_saved(const TraceData& data, std::vector<Unused> all) {
   };
   std::map<std::pair<StackId, Bytes>, Count> counts;
   const auto key = [](const Unused& each) { return std::pair(each.storage->birth.stack, each.storage->bytes); };
+  std::set<StorageId> otherwise;
   for (Unused& each : all) {
     const auto read = is_only_saved(data, each);
     if (!read) continue;
+    if (!*read) otherwise.insert(each.storage->id);
     each.seen = *read;
     Count& count = counts[key(each)];
     ++count.read;
@@ -133,7 +131,7 @@ std::vector<Unused> only_saved(const TraceData& data, std::vector<Unused> all) {
   std::erase_if(all, [&](const Unused& each) {
     if (each.seen) return false;
     const Count& count = counts[key(each)];
-    return is_only_saved(data, each).has_value() || count.saved == 0 ||
+    return otherwise.contains(each.storage->id) || count.saved == 0 ||
            static_cast<double>(count.saved) < kAlike * static_cast<double>(count.read);
   });
   return all;
@@ -221,18 +219,19 @@ Finding finding_of(const TraceData& data, const std::vector<Unused>& at_peak, co
 
 namespace rules {
 
-std::vector<Finding> graphs_without_backward(const TraceData& data, const std::vector<Finding>& others) {
+std::vector<Finding> graphs_without_backward(const TraceData& data, const std::vector<Peak>& peaks,
+                                             const std::vector<Finding>& others) {
   std::vector<Finding> findings;
   const std::vector<Unused> unused = unused_graphs(data, others);
   if (unused.empty()) return findings;
-  for (const StringId device : devices_of(data)) {
-    const Peak peak = peak_of(data, device);
+  for (const Peak& peak : peaks) {
+    if (!peak.seq.valid()) continue;
     std::vector<Unused> at_peak, besides;
     std::set<Sequence> forwards;
     std::int64_t bytes = 0;
     for (const Unused& each : unused) {
       const auto blocks = data.blocks_by_storage.of(each.storage->id);
-      if (blocks.empty() || blocks.front()->device != device) continue;
+      if (blocks.empty() || blocks.front()->device != peak.device) continue;
       const bool is_at_peak = each.storage->span.covers(peak.seq) && each.needed_until <= peak.seq;
       (is_at_peak ? at_peak : besides).push_back(each);
       if (!is_at_peak) continue;

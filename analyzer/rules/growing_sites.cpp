@@ -83,7 +83,7 @@ class Places {
   [[nodiscard]] bool goes_on(const Born& born, const Born& kept) const;
   [[nodiscard]] bool converts(const Born& kept) const;
   [[nodiscard]] bool most_places_grow(const Born& chain) const;
-  [[nodiscard]] Born chain_to(const Born& born, Born::const_reverse_iterator last) const;
+  [[nodiscard]] static Born chain_to(const Born& born, Born::const_reverse_iterator last);
   [[nodiscard]] static Born every(const Born& born, Born::const_reverse_iterator last, std::ptrdiff_t interval);
 
   const TraceData& data_;
@@ -244,24 +244,22 @@ Born Places::growing(const Born& born) const {
 }
 
 /// True if `before` was there when `chain.back()` was made, and had gone when the one after that was.
-bool is_replaced_by(const Storage& before, const Born& chain) {
-  return before.bytes < chain.back()->bytes && before.span.covers(chain.back()->span.from_seq) &&
+bool was_there(const Storage& before, const Born& chain) {
+  return before.span.covers(chain.back()->span.from_seq) &&
          (chain.size() == 1 || !before.span.covers(chain[chain.size() - 2]->span.from_seq));
 }
 
 /// The storages that led to `last`, the latest first, if it is the only one that lives on.
-Born Places::chain_to(const Born& born, Born::const_reverse_iterator last) const {
+Born Places::chain_to(const Born& born, Born::const_reverse_iterator last) {
   Born chain{*last};
   for (auto before = last + 1; before != born.rend();) {
     // Of those that were alive when the larger one was made, the largest: the place may make other storages, too.
     auto largest = born.rend();
     for (auto each = before; each != born.rend(); ++each) {
-      const bool was_there = (*each)->span.covers(chain.back()->span.from_seq) &&
-                             (chain.size() == 1 || !(*each)->span.covers(chain[chain.size() - 2]->span.from_seq));
-      if (was_there && (largest == born.rend() || (*each)->bytes >= (*largest)->bytes)) largest = each;
+      if (was_there(**each, chain) && (largest == born.rend() || (*each)->bytes >= (*largest)->bytes)) largest = each;
       if (each - before > kMostBeside) break;
     }
-    if (largest == born.rend() || !is_replaced_by(**largest, chain)) break;
+    if (largest == born.rend() || (*largest)->bytes >= chain.back()->bytes) break;
     chain.push_back(*largest);
     before = largest + 1;
   }
@@ -273,7 +271,7 @@ Born Places::every(const Born& born, Born::const_reverse_iterator last, std::ptr
   Born chain{*last};
   for (auto each = last; born.rend() - each > interval;) {
     each += interval;
-    if (!is_replaced_by(**each, chain)) break;
+    if (!was_there(**each, chain) || (*each)->bytes >= chain.back()->bytes) break;
     chain.push_back(*each);
   }
   return chain;

@@ -68,10 +68,8 @@ class ReadingsOfCollection {
   bool everything_ = false, in_function_ = false;
 };
 
-double as_number(Bytes bytes) { return static_cast<double>(bytes.value); }
-
 double resident_of(const TraceData& data) {
-  return data.memory.samples.empty() ? 0 : as_number(data.memory.samples.back().all());
+  return data.memory.samples.empty() ? 0 : static_cast<double>(data.memory.samples.back().all().value);
 }
 
 /// The program's work between two points of its time.
@@ -130,7 +128,7 @@ std::optional<ObjectGrowth> object_growth_of(const TraceData& data, const Work& 
   for (const Collection* each : found) {
     points.push_back({between(scan_of(&first).to, scan_of(each).to), static_cast<double>(each->entries)});
   }
-  const double grown = as_number(last.bytes) - as_number(first.bytes);
+  const double grown = static_cast<double>(last.bytes.value - first.bytes.value);
   if (!keeps_growing(points) || grown < std::max(kLeastObjects, kLeastOfResident * resident_of(data))) return {};
 
   ObjectGrowth growth;

@@ -38,15 +38,6 @@ struct Kept {
   }
 };
 
-std::set<StorageId> storages_of(const std::vector<Finding>& findings) {
-  std::set<StorageId> storages;
-  for (const Finding& finding : findings) {
-    if (!finding.growth) continue;
-    for (const GrowingStorage& each : finding.growth->storages) storages.insert(each.storage);
-  }
-  return storages;
-}
-
 std::set<std::string> holders_of(const std::vector<Finding>& findings) {
   std::set<std::string> holders;
   for (const Finding& finding : findings) {
@@ -62,7 +53,7 @@ class KeptByHolder {
         rounds_(Rounds::steps_or_calls(data)),
         phases_(data),
         names_(data),
-        of_findings_(storages_of(findings)),
+        of_findings_(growing_storages(findings)),
         have_findings_(holders_of(findings)) {}
 
   [[nodiscard]] std::size_t round_at(Sequence seq) const { return rounds_.at(seq); }

@@ -46,8 +46,10 @@ namespace dcmt::analyzer::rules {
 
 /// D02: what graphs have at a device's peak though no backward runs in its life: from the begin of the next forward on,
 /// nothing needs it. What grows for another reason is left out.
-/// @param others  the findings of all other rules
-[[nodiscard]] std::vector<Finding> graphs_without_backward(const TraceData& data, const std::vector<Finding>& others);
+/// @param peaks  one per device
+/// @param others  the findings of the rules of releases and growth
+[[nodiscard]] std::vector<Finding> graphs_without_backward(const TraceData& data, const std::vector<Peak>& peaks,
+                                                           const std::vector<Finding>& others);
 
 /// Storages that a peak has twice: beside each, a parameter, a buffer or an optimizer's state of the same size, or of a
 /// half, a quarter, the double or fourfold, lives on. All of them end in the step of the peak (the call, where there

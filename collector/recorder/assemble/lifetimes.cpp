@@ -347,7 +347,7 @@ Status Lifetimes::storage_end(const wire::StorageRecord& record) {
 
 Status Lifetimes::storage_resize(const wire::ResizeRecord& record) {
   if (record.storage == 0) return journal_.bad_record("a storage's change of size");
-  // Many operators make an empty storage and give it its size when they know it: its life begins with its bytes.
+  // Many operators make an empty storage, then compute its size and resize it: its life begins with its bytes.
   const bool is_born = record.old_bytes == 0 && storage(record.storage) == 0;
   DCMT_ASSIGN_OR_RETURN(RowId row,
                         see_storage(record.storage, 0, is_born ? record.bytes : record.old_bytes, record.stack));
