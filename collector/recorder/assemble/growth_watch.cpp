@@ -18,6 +18,7 @@ std::int64_t saturated_sum(std::int64_t a, std::int64_t b) {
 }  // namespace
 
 void GrowthWatch::count(const Site& site, int sign) {
+  if (site.stopped) return;
   if (site.doubled >= 1) growing_.signs = saturated_sum(growing_.signs, sign * site.bytes);
   if (site.doubled >= 2) growing_.goes_on = saturated_sum(growing_.goes_on, sign * site.bytes);
 }
@@ -33,12 +34,22 @@ void GrowthWatch::change(Site& site, std::int64_t bytes) {
     site.doubled = 0;
     site.births = 0;
   }
+  if (site.alive > site.high) {
+    site.high = site.alive;
+    site.high_at = work_;
+    site.stopped = false;
+  }
+  if (site.doubled > 0 && !site.stopped && !site.is_listed) {
+    growing_sites_.push_back(&site);
+    site.is_listed = true;
+  }
   count(site, 1);
 }
 
 void GrowthWatch::begins(RowId stack, std::int64_t bytes) {
   Site& site = sites_[stack];
   ++site.alive;
+  if (site.high == 0) site.from = work_;
   if (site.work < work_) {
     ++site.births;
     site.work = work_;
@@ -52,6 +63,21 @@ void GrowthWatch::ends(RowId stack, std::int64_t bytes) {
   Site& site = sites_[stack];
   --site.alive;
   change(site, -bytes);
+}
+
+void GrowthWatch::step_ended() {
+  ++work_;
+  // Seldom enough that it costs less than the storages that have ended meanwhile.
+  if (work_ < next_check_) return;
+  std::erase_if(growing_sites_, [this](Site* site) {
+    if (site->doubled > 0 && work_ - site->high_at > site->high_at - site->from) {
+      count(*site, -1);
+      site->stopped = true;
+    }
+    site->is_listed = site->doubled > 0 && !site->stopped;
+    return !site->is_listed;
+  });
+  next_check_ = work_ + static_cast<std::int64_t>(growing_sites_.size());
 }
 
 }  // namespace dcmt::recorder

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <unordered_map>
+#include <vector>
 
 #include "trace/tables/point.h"
 
@@ -24,9 +25,12 @@ class GrowthWatch {
   /// A storage that was made at this stack begins or ends.
   void begins(RowId stack, std::int64_t bytes);
   void ends(RowId stack, std::int64_t bytes);
-  void step_ended() { ++work_; }
+  /// A place whose storages have not become more for as long as they had before, has stopped growing: parameters,
+  /// gradients and an optimizer's state are made one after the other, too. Only the end of a step shows that: a program
+  /// without steps may keep what it has made.
+  void step_ended();
 
-  /// Bytes of the places whose storages have become more and more.
+  /// Bytes of the places whose storages become more and more.
   [[nodiscard]] GrowingBytes growing() const { return growing_; }
 
  private:
@@ -37,13 +41,19 @@ class GrowthWatch {
     std::int64_t work = -1;   ///< at the latest of these
     std::int64_t before = 0;  ///< alive when it doubled last; made together at first
     int doubled = 0;
+    std::int64_t high = 0;               ///< most that were alive
+    std::int64_t from = 0, high_at = 0;  ///< work at the first birth, and when `high` was reached
+    bool stopped = false;                ///< it does not grow any longer
+    bool is_listed = false;              ///< in growing_sites_
   };
 
   void change(Site& site, std::int64_t bytes);
   void count(const Site& site, int sign);
 
   std::unordered_map<RowId, Site> sites_;
-  std::int64_t work_ = 0;  ///< storages and steps that have ended
+  std::vector<Site*> growing_sites_;  ///< those that have doubled, and have not stopped
+  std::int64_t next_check_ = 0;       ///< work
+  std::int64_t work_ = 0;             ///< storages and steps that have ended
   GrowingBytes growing_;
 };
 

@@ -50,5 +50,53 @@ TEST(GrowthWatchTest, AListThatIsClearedBeginsAnew) {
   EXPECT_EQ(growth.growing().goes_on, 0);
 }
 
+/// A step, in which storages of the same place are made one after the other.
+void step(GrowthWatch& growth, int kept) {
+  for (int each = 0; each < 20; ++each) {
+    work(growth);
+    if (each < kept) growth.begins(1, 100);
+  }
+  growth.step_ended();
+}
+
+TEST(GrowthWatchTest, WhatTheFirstStepMakesHasStoppedGrowingSoon) {
+  GrowthWatch growth;
+  step(growth, 16);
+  EXPECT_EQ(growth.growing().goes_on, 1600) << "it is not known yet";
+  step(growth, 0);
+  step(growth, 0);
+  EXPECT_EQ(growth.growing().goes_on, 0);
+  EXPECT_EQ(growth.growing().signs, 0);
+  for (int kept = 1; kept <= 3; ++kept) step(growth, 1);
+  EXPECT_EQ(growth.growing().goes_on, 1900) << "it grows again";
+}
+
+TEST(GrowthWatchTest, WhatEachStepMakesAnewDoesNotGrow) {
+  GrowthWatch growth;
+  for (int turn = 0; turn < 20; ++turn) {
+    for (int gradient = 0; turn > 0 && gradient < 16; ++gradient) growth.ends(1, 100);
+    step(growth, 16);
+    EXPECT_EQ(growth.growing().signs, turn == 0 ? 1600 : 0) << turn;
+  }
+}
+
+TEST(GrowthWatchTest, WhatGrowsSlowlyDoesNotStop) {
+  GrowthWatch growth;
+  for (int turn = 0; turn < 200; ++turn) {
+    step(growth, turn % 10 == 0 ? 1 : 0);
+    EXPECT_GE(growth.growing().goes_on, turn < 80 ? 0 : 800) << turn;
+  }
+}
+
+TEST(GrowthWatchTest, WhatAProgramWithoutStepsHasKeptCounts) {
+  GrowthWatch growth;
+  for (int kept = 1; kept <= 8; ++kept) {
+    work(growth);
+    growth.begins(1, 100);
+  }
+  for (int turn = 0; turn < 1000; ++turn) work(growth);
+  EXPECT_EQ(growth.growing().goes_on, 800);
+}
+
 }  // namespace
 }  // namespace dcmt::recorder

@@ -17,8 +17,9 @@ constexpr double kQuietFactor = 1.3, kQuietFrom = 1;
 constexpr double kBetweenCounts = 0.1, kBetweenCountsShare = 0.05;
 /// The same while the program imports.
 constexpr double kBetweenImports = 0.25;
-/// Share of the run's time, and extra time for short runs; seconds.
-constexpr double kShareOfObjects = 0.0025, kFreeVariables = 0.3, kFreeAll = 1;
+/// Share of the run's time for readings of variables, and extra time for short runs; seconds. Readings of everything
+/// have no extra time: only a run that is long enough for several of them can have a verdict from them.
+constexpr double kShareOfVariables = 0.0025, kFreeVariables = 0.3, kShareOfAll = 0.004;
 
 /// Growth is judged from four readings or more. The program waits for the last one of everything, so that one must be
 /// of use.
@@ -45,7 +46,7 @@ bool ObjectSchedule::is_due(scan::Scope scope, double now) const {
   const Readings& readings = of(scope);
   // What a reading of variables costs does not predict the next: imports lead to ten times as many objects.
   const double expected = is_all ? readings.latest : 0;
-  const double share = (is_all ? kFreeAll : kFreeVariables) + kShareOfObjects * now;
+  const double share = is_all ? kShareOfAll * now : kFreeVariables + kShareOfVariables * now;
   if (!has_seen_ || readings.spent + expected > share) return false;
   const double between =
       std::max(was_importing_ && !is_all ? kBetweenImports : kBetweenCounts, kBetweenCountsShare * now);
@@ -65,7 +66,7 @@ void ObjectSchedule::done(scan::Scope scope, double at, double took, const scan:
   Readings& readings = of(scope);
   // On a busy machine imports last long. The share is for what comes after them.
   if (!found.importing) readings.spent += took;
-  readings.latest = took;
+  if (took > 0) readings.latest = took;
   readings.at = at;
   ++readings.count;
   readings.outside = readings.began_outside;

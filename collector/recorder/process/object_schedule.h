@@ -29,8 +29,9 @@ class ObjectSchedule {
 
  private:
   struct Readings {
-    double spent = 0, latest = 0;  ///< seconds
-    double at = 0;                 ///< begin of the latest
+    double spent = 0;     ///< seconds
+    double latest = 0.5;  ///< duration of the latest one of this schedule; before that, what is usual for everything
+    double at = 0;        ///< begin of the latest
     int count = 0;
     std::int64_t outside = 0;  ///< at the latest
     std::int64_t began_outside = 0;

@@ -65,7 +65,10 @@ Progress Readings::progress() {
   GrowingBytes growing = process_.assembler().growing();
   // Arrays held by a variable may have caused growth outside torch.
   growing.signs = std::max(growing.signs, samplers_.grown_outside());
+  const double now = process_.seconds().value_or(0);
+  if (growing.goes_on == 0) grows_from_ = now;
   return {.growing = growing,
+          .growing_for = now - grows_from_,
           .has_storages = highest_ >= kFollowedBytes,
           .stepped = totals.steps > 0,
           .held = process_.spool().holds().count > 0,

@@ -56,7 +56,6 @@ class Readings {
   void serve_request();
   /// Reads the variables of a program that waits at a point of its work.
   void serve_hold();
-  /// The process's allocated bytes, as a share of their highest value so far.
   Progress progress();
 
   SpoolDrain& process_;
@@ -83,6 +82,7 @@ class Readings {
   int last_readings_ = 0;             ///< readings of everything that began because the program had ended
   bool read_variables_last_ = false;  ///< a reading of variables began for that reason
   std::int64_t highest_ = 0;          ///< highest allocated bytes at a poll
+  double grows_from_ = 0;             ///< latest poll without growth that goes on, in seconds as of SpoolDrain
 };
 
 }  // namespace dcmt::recorder

@@ -26,9 +26,9 @@ constexpr double kQuiet = 0.5, kQuietShare = 0.3;
 /// enough; after twice that time, any.
 constexpr std::array kOfPeak = {0.7, 0.97, 0.85};
 constexpr double kPatience = 0.25, kPatienceShare = 0.25;
-/// A program that ends by this time, or variables of a function that has returned by then, still get a reading of
-/// variables.
-constexpr double kFirstOfAll = 1;
+/// Growth that goes on for this time has everything read. What a model, its gradients and its optimizer are made of
+/// grows for less; a program that ends earlier has readings of variables.
+constexpr double kLasting = 1;
 
 bool has_grown(std::int64_t growing, std::int64_t before, double by) {
   return growing >= kFollowedBytes && static_cast<double>(growing) >= by * static_cast<double>(before);
@@ -62,7 +62,8 @@ bool ScanSchedule::is_due(scan::Scope scope, double now, const Progress& program
                          now >= next_quiet + 2 * patience;
     return now >= next_near && (grows || (program.stepped && in_time && now >= next_quiet));
   }
-  return now >= next_ || (now >= kFirstOfAll && has_grown(program.growing.goes_on, readings.growing, kGrownBy));
+  return now >= next_ ||
+         (program.growing_for >= kLasting && has_grown(program.growing.goes_on, readings.growing, kGrownBy));
 }
 
 void ScanSchedule::done(scan::Scope scope, double now, double took, const Progress& program) {

@@ -15,6 +15,7 @@ namespace dcmt::recorder {
 /// The progress of the program.
 struct Progress {
   GrowingBytes growing;
+  double growing_for = 0;     ///< seconds for which growth has gone on
   bool has_storages = false;  ///< it had at least the bytes of one tracked storage
   bool stepped = false;       ///< a step has ended
   bool held = false;          ///< it waits for readings of variables at points of its work

@@ -14,7 +14,7 @@ using scan::Scope;
 constexpr GrowingBytes kNothing{};
 
 Progress program(GrowingBytes growing, bool stepped = true, double of_peak = 1) {
-  return {.growing = growing, .has_storages = stepped, .stepped = stepped, .of_peak = of_peak};
+  return {.growing = growing, .growing_for = 1, .has_storages = stepped, .stepped = stepped, .of_peak = of_peak};
 }
 
 /// A schedule after the first reading of variables.
@@ -134,7 +134,10 @@ TEST(ScanScheduleTest, WhatGrowsWhileAModelIsMadeLeavesReadingsForTheSteps) {
 TEST(ScanScheduleTest, GrowthThatGoesOnForASecondHasAllOfTheMemoryRead) {
   ScanSchedule schedule = prepared();
   schedule.done(Scope::kVariables, 0.9, 0.02, program({kMiB, kMiB}));
-  EXPECT_FALSE(schedule.is_due(Scope::kAll, 0.95, program({kMiB, kMiB}, false)));
+  Progress shortly = program({kMiB, kMiB}, false);
+  shortly.growing_for = 0.95;
+  EXPECT_FALSE(schedule.is_due(Scope::kAll, 0.95, shortly));
+  EXPECT_FALSE(schedule.is_due(Scope::kAll, 5, shortly)) << "the first step came late";
   EXPECT_FALSE(schedule.is_due(Scope::kAll, 1.05, program({kMiB, 0}, false))) << "a sign is not enough";
   EXPECT_TRUE(schedule.is_due(Scope::kAll, 1.05, program({kMiB, kMiB}, false)));
   schedule.done(Scope::kAll, 1.05, 0.4, program({kMiB, kMiB}));
