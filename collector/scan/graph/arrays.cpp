@@ -31,14 +31,12 @@ struct CountedIn {
   std::size_t count = 1;
 };
 
-std::vector<CountedIn> find_arrays(const Graph& graph, Mirror& memory, ProcessTypes& types) {
+std::vector<CountedIn> find_arrays(const Graph& graph, Mirror& memory) {
   std::vector<CountedIn> arrays;
   std::set<Address> seen;
   for (NodeIndex node = 1; node < graph.nodes().size(); ++node) {
     const GraphNode& object = graph.nodes()[node];
-    if (object.kind != Kind::kObject || !graph.is_rooted(node)) continue;
-    const PythonType* type = types.python_types.type_of(memory, object.address);
-    if (type == nullptr || !is_numpy_array(*type)) continue;
+    if (object.kind != Kind::kArray || !graph.is_rooted(node)) continue;
     const std::optional<OwnedData> data = owned_data(memory, object.address);
     if (data && data->bytes >= kSmallest && seen.insert(data->data).second) arrays.push_back({node, data->bytes});
   }
@@ -115,7 +113,7 @@ std::vector<HeldArrays> by_holder(const std::vector<CountedIn>& all, const Graph
 
 std::vector<HeldArrays> held_arrays(const Graph& graph, Mirror& memory, ProcessTypes& types, Paths& paths,
                                     PythonText& text) {
-  std::vector<HeldArrays> held = by_holder(find_arrays(graph, memory, types), graph, types, paths, text);
+  std::vector<HeldArrays> held = by_holder(find_arrays(graph, memory), graph, types, paths, text);
   for (HeldArrays& each : by_holder(find_graphs(graph, memory), graph, types, paths, text)) {
     each.type = each.type.empty() ? "graph" : each.type + " of graphs";
     held.push_back(std::move(each));

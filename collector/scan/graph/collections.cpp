@@ -2,10 +2,11 @@
 
 #include <algorithm>
 #include <functional>
-#include <unordered_map>
+#include <map>
 #include <utility>
 
 #include "collector/scan/graph/entry_sample.h"
+#include "collector/scan/graph/node_numbers.h"
 
 namespace dcmt::scan {
 namespace {
@@ -20,6 +21,8 @@ constexpr std::size_t kMostNames = 16;
 constexpr std::size_t kSampled = 16;
 /// Of groups with more collections, the sizes are as the graph has seen them.
 constexpr std::size_t kReadAgain = 64;
+/// How far ahead objects are loaded into the processor's cache.
+constexpr NodeIndex kObjectsAhead = 8;
 /// An estimate holds until the number of entries has changed by this share.
 constexpr double kChanged = 0.02;
 
@@ -32,9 +35,8 @@ using GroupIndex = std::uint32_t;
 /// Objects whose paths differ only in indexes and keys are in one group.
 class Groups {
  public:
-  Groups(const Graph& graph, const Names& names) : graph_(graph), of_node_(graph.nodes().size()) {
-    attributes_ = [&names](std::uint64_t name) { return holds_attributes(names.text(name)); };
-  }
+  Groups(const Graph& graph, const Names& names)
+      : graph_(graph), names_(names), of_node_(graph.nodes().size()), has_any_keys_(graph.nodes().size()) {}
 
   GroupIndex of(NodeIndex node) {
     way_.clear();
@@ -50,16 +52,26 @@ class Groups {
     return group;
   }
 
-  [[nodiscard]] bool is_any_key(const GraphEdge& edge) const {
+  [[nodiscard]] bool is_any_key(const GraphEdge& edge) {
     if (edge.label != Label::kDictValue || edge.source == kRootNode) return false;
-    const GraphNode& source = graph_.nodes()[edge.source];
-    const GraphEdge& to_source = graph_.edges()[source.best_edge];
-    if (to_source.label == Label::kRoot) return false;
-    if (to_source.label == Label::kName && attributes_(to_source.index)) return false;
-    return source.end_edge - source.first_edge > kMostNames;
+    Known& known = has_any_keys_[edge.source];
+    if (known == Known::kNot) known = has_any_keys(graph_.nodes()[edge.source]) ? Known::kYes : Known::kNo;
+    return known == Known::kYes;
   }
 
+  /// Number of groups so far; they are numbered from 0, which is that of the roots.
+  [[nodiscard]] std::size_t count() const { return steps_.size() + 1; }
+
  private:
+  enum class Known : std::uint8_t { kNot, kNo, kYes };
+
+  [[nodiscard]] bool has_any_keys(const GraphNode& dict) const {
+    const GraphEdge& to_dict = graph_.edges()[dict.best_edge];
+    if (to_dict.label == Label::kRoot) return false;
+    if (to_dict.label == Label::kName && holds_attributes(names_.text(to_dict.index))) return false;
+    return dict.end_edge - dict.first_edge > kMostNames;
+  }
+
   static constexpr std::size_t kLongestWay = 3000;
 
   struct Step {
@@ -68,26 +80,28 @@ class Groups {
     std::uint64_t index;
     friend bool operator==(const Step&, const Step&) = default;
   };
-  struct Hash {
-    std::size_t operator()(const Step& step) const {
-      std::uint64_t hash = (std::uint64_t{step.group} << 8 | static_cast<std::uint8_t>(step.label)) + step.index * 31;
-      hash *= 0x9E3779B97F4A7C15;
-      return hash ^ hash >> 32;
-    }
-  };
+  [[nodiscard]] static std::uint64_t key_of(const Step& step) {
+    return (std::uint64_t{step.group} << 8 | static_cast<std::uint8_t>(step.label)) + step.index * 31;
+  }
 
   GroupIndex below(GroupIndex group, const GraphEdge& edge) {
     const bool is_any = edge.label == Label::kItem || edge.label == Label::kSetItem || edge.label == Label::kDictKey ||
                         is_any_key(edge);
-    const auto next = static_cast<GroupIndex>(groups_.size() + 1);
-    return groups_.try_emplace({group, edge.label, is_any ? 0 : std::uint64_t{edge.index} + 1}, next).first->second;
+    const Step step{group, edge.label, is_any ? 0 : std::uint64_t{edge.index} + 1};
+    const auto next = static_cast<GroupIndex>(steps_.size() + 1);
+    const GroupIndex found =
+        numbers_.find_or_add(key_of(step), next, [&](GroupIndex each) { return steps_[each - 1] == step; });
+    if (found == next) steps_.push_back(step);
+    return found;
   }
 
   const Graph& graph_;
-  std::function<bool(std::uint64_t)> attributes_;
+  const Names& names_;
   std::vector<GroupIndex> of_node_;
+  std::vector<Known> has_any_keys_;  ///< by dictionary
   std::vector<NodeIndex> way_;
-  std::unordered_map<Step, GroupIndex, Hash> groups_;
+  std::vector<Step> steps_;  ///< the last one of each group's path
+  NodeNumbers numbers_{10};  ///< of these
 };
 
 /// True for a collection whose program has set a limit: a deque with maxlen, an lru_cache with maxsize.
@@ -121,29 +135,61 @@ bool measure(const CollectionSearch& search, Group& group) {
   return group.entries > 0 && group.entries < kMostEntries;
 }
 
+bool may_be_collection(Kind kind) {
+  return kind == Kind::kDict || kind == Kind::kList || kind == Kind::kTuple || kind == Kind::kSet ||
+         kind == Kind::kDeque || kind == Kind::kArray;
+}
+
+/// The groups with most entries.
 std::vector<Group> groups_of(const CollectionSearch& search, Groups& groups) {
-  std::unordered_map<GroupIndex, Group> found;
-  for (NodeIndex node = 1; node < search.graph.nodes().size(); ++node) {
-    const GraphNode& object = search.graph.nodes()[node];
-    const bool may_be = object.kind == Kind::kDict || object.kind == Kind::kList || object.kind == Kind::kTuple ||
-                        object.kind == Kind::kSet || object.kind == Kind::kDeque || object.kind == Kind::kObject;
-    if (!may_be || !search.graph.is_rooted(node)) continue;
+  struct Found {
+    NodeIndex node;
+    GroupIndex group;
+    std::uint64_t entries;
+  };
+  const std::vector<GraphNode>& nodes = search.graph.nodes();
+  std::vector<Found> found;
+  for (NodeIndex node = 1; node < nodes.size(); ++node) {
+    if (node + kObjectsAhead < nodes.size() && may_be_collection(nodes[node + kObjectsAhead].kind)) {
+      search.memory.prefetch(nodes[node + kObjectsAhead].address);
+    }
+    const GraphNode& object = nodes[node];
+    if (!may_be_collection(object.kind) || !search.graph.is_rooted(node)) continue;
     const std::uint64_t entries = entries_of(object.address, object.kind, search.memory, search.types);
     if (entries == 0 || entries > kMostEntries || has_limit(object, search)) continue;
-    Group& group = found[groups.of(node)];
-    group.collections.emplace_back(entries, node);
-    group.entries += entries;
+    found.push_back({node, groups.of(node), entries});
   }
-  std::vector<Group> most;
-  for (auto& [index, group] : found) {
+  struct Sum {
+    std::uint64_t entries = 0;
+    std::size_t alike = 0;
+  };
+  std::vector<Sum> sums(groups.count());
+  for (const Found& each : found) {
+    sums[each.group].entries += each.entries;
+    ++sums[each.group].alike;
+  }
+  std::vector<GroupIndex> most;
+  for (GroupIndex group = 0; group < sums.size(); ++group) {
     // Beyond its limit a graph has only some of those that are alike.
-    if (group.entries < kFewestEntries || (!search.is_complete && group.collections.size() > 1)) continue;
-    most.push_back(std::move(group));
+    if (sums[group].entries < kFewestEntries || (!search.is_complete && sums[group].alike > 1)) continue;
+    most.push_back(group);
   }
   const std::size_t kept = std::min(most.size(), search.most);
-  std::ranges::partial_sort(most, most.begin() + static_cast<std::ptrdiff_t>(kept), std::greater(), &Group::entries);
+  std::ranges::partial_sort(most, most.begin() + static_cast<std::ptrdiff_t>(kept), std::greater(),
+                            [&](GroupIndex group) { return sums[group].entries; });
   most.resize(kept);
-  return most;
+  std::vector<std::uint32_t> place_of(sums.size());  // from 1
+  std::vector<Group> result(kept);
+  for (std::uint32_t place = 0; place < kept; ++place) {
+    place_of[most[place]] = place + 1;
+    result[place].entries = sums[most[place]].entries;
+  }
+  for (const Found& each : found) {
+    if (const std::uint32_t place = place_of[each.group]; place != 0) {
+      result[place - 1].collections.emplace_back(each.entries, each.node);
+    }
+  }
+  return result;
 }
 
 /// Removes the positions of suspended functions, " (train.py:35)": they change from reading to reading.
@@ -161,7 +207,7 @@ void remove_positions(std::string& path) {
 }
 
 /// The path of the group: indexes, and keys of large dictionaries, become [*].
-std::string pattern_of(const CollectionSearch& search, const Groups& groups, const std::vector<EdgeIndex>& way) {
+std::string pattern_of(const CollectionSearch& search, Groups& groups, const std::vector<EdgeIndex>& way) {
   std::string path = Paths::pattern_of(search.paths.text_of(way));
   remove_positions(path);
   const bool has_any_key =
@@ -189,9 +235,9 @@ std::vector<std::pair<Address, Kind>> sampled_of(const Graph& graph, const Group
   return sampled;
 }
 
-bool has_changed(const KnownCollections::Estimate& estimate, std::uint64_t entries, Address largest) {
+bool has_changed(const KnownCollections::Estimate& estimate, std::uint64_t entries) {
   const double before = static_cast<double>(estimate.entries), now = static_cast<double>(entries);
-  return estimate.largest != largest || now < (1 - kChanged) * before || now > (1 + kChanged) * before;
+  return now < (1 - kChanged) * before || now > (1 + kChanged) * before;
 }
 
 }  // namespace
@@ -214,23 +260,25 @@ std::vector<Collection> find_collections(const CollectionSearch& search, KnownCo
     if (!measure(search, group)) continue;
     found.entries = group.entries;
     found.own_bytes = group.own_bytes;
-    const auto before = known.by_path.find(found.path);
+    const std::pair key(object.address, found.path);
+    const auto before = known.by_largest.find(key);
     KnownCollections::Estimate estimate;
     bool keeps_estimate = true;
-    if (before != known.by_path.end() && !has_changed(before->second, found.entries, object.address)) {
+    if (before != known.by_largest.end() && !has_changed(before->second, found.entries)) {
       estimate = before->second;
     } else {
       EntrySample sample(search.fresh, search.types);
       sample.add_from(sampled_of(search.graph, group));
-      if (sample.is_empty() || sample.has_tensors()) continue;
-      estimate = {object.address, found.entries, sample.bytes_each(), sample.entry_type(), sample.parts()};
+      if (sample.is_empty()) continue;
+      estimate = {found.entries, sample.has_tensors(), sample.bytes_each(), sample.entry_type(), sample.parts()};
       keeps_estimate = sample.is_whole();
     }
+    if (keeps_estimate) now.by_largest[key] = estimate;
+    if (estimate.of_tensors) continue;
     found.bytes =
         found.own_bytes + static_cast<std::uint64_t>(estimate.bytes_each * static_cast<double>(found.entries));
-    found.entry_type = estimate.entry_type;
-    found.parts = estimate.parts;
-    if (keeps_estimate) now.by_path[found.path] = std::move(estimate);
+    found.entry_type = std::move(estimate.entry_type);
+    found.parts = std::move(estimate.parts);
     // The same function can run in several threads.
     Collection& all = by_path[found.path];
     found.alike += all.alike;

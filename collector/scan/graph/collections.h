@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "collector/scan/graph/confirm.h"
@@ -31,12 +32,13 @@ struct Collection {
 /// The estimates of an earlier census of the process.
 struct KnownCollections {
   struct Estimate {
-    Address largest = 0;  ///< the collection with most entries
     std::uint64_t entries = 0;
+    bool of_tensors = false;  ///< most entries are tensors
     double bytes_each = 0;
     std::string entry_type, parts;
   };
-  std::map<std::string, Estimate> by_path;
+  /// By the collection with most entries, and the path: several groups can have one path.
+  std::map<std::pair<Address, std::string>, Estimate> by_largest;
 };
 
 /// Arguments of find_collections().

@@ -57,9 +57,7 @@ std::uint64_t entries_of(Address object, Kind kind, Mirror& memory, ProcessTypes
     case Kind::kTuple:
     case Kind::kDeque:
       return memory.word(object + layout.var_size);
-    case Kind::kObject: {
-      const PythonType* type = types.python_types.type_of(memory, object);
-      if (type == nullptr || !is_numpy_array(*type)) return 0;
+    case Kind::kArray: {
       // A view of another array has the same elements.
       const auto elements = object_elements(memory, object);
       return elements && owned_data(memory, object) ? elements->count : 0;
@@ -124,7 +122,7 @@ EntrySample::Entry EntrySample::entry_at(Address object, Kind kind, double where
   const std::uint64_t count = entries_of(object, kind, memory_, types_);
   Address first = object + static_cast<Address>(types_.python.tuple_items);
   if (kind == Kind::kList) first = memory_.word(object + types_.python.list_items);
-  if (kind == Kind::kObject) {
+  if (kind == Kind::kArray) {
     const auto data = owned_data(memory_, object);
     first = data ? data->data : 0;
   }

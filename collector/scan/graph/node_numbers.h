@@ -13,7 +13,8 @@ namespace dcmt::scan {
 /// Numbers begin at 1. Not thread-safe.
 class NodeNumbers {
  public:
-  NodeNumbers() : slots_(std::size_t{1} << kFirstBits), shift_(32 - kFirstBits) {}
+  /// @param bits  logarithm of the number of slots to begin with
+  explicit NodeNumbers(unsigned bits = 16) : slots_(std::size_t{1} << bits), shift_(32 - bits) {}
 
   /// The number of the node with this address; 0 if there is none. @param is_it  whether a number is that of the node
   [[nodiscard]] std::uint32_t find(Address address, const auto& is_it) const {
@@ -40,7 +41,6 @@ class NodeNumbers {
     std::uint32_t hash = 0;
     std::uint32_t number = 0;  ///< 0: empty
   };
-  static constexpr unsigned kFirstBits = 16;
 
   /// The high half of a product with 2^64 divided by the golden ratio (Knuth, The Art of Computer Programming, 6.4).
   static std::uint32_t hash_of(Address address) {

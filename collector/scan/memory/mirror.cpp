@@ -10,49 +10,43 @@ namespace {
 /// After so many pieces in a row of which nothing can be read, the process has ended: further ones are not tried ahead.
 constexpr std::size_t kMostFailed = 16;
 
-constexpr std::size_t kPartBits = 12;  // a page
 /// Pages that are read in one call, as objects lie close together. More would need fewer calls and much more memory.
 constexpr std::size_t kPartsACall = 2;
-constexpr std::size_t kPart = std::size_t{1} << kPartBits;
 constexpr std::size_t kRecent = 4096;
 constexpr std::size_t kNone = ~std::size_t{0};
 /// Limit of a piece that is read ahead, so that a missing page has a low cost.
 constexpr Address kLargestPiece = Address{1} << 20;
 
-enum PartState : std::uint8_t { kNotRead = 0, kRead = 1, kUnreadable = 2, kUsed = 3 };
-
 }  // namespace
 
 Mirror::Mirror(MemorySource& source)
-    : source_(source), copies_(source.regions().size()), recent_(kRecent, ~std::uint32_t{0}) {}
+    : source_(source), regions_(source.regions()), copies_(regions_.size()), recent_(kRecent, ~std::uint32_t{0}) {}
 
 Mirror::~Mirror() {
-  const std::vector<Region>& regions = source_.regions();
   for (std::size_t i = 0; i < copies_.size(); ++i) {
-    if (copies_[i].bytes != nullptr) munmap(copies_[i].bytes, regions[i].end - regions[i].begin);
+    if (copies_[i].bytes != nullptr) munmap(copies_[i].bytes, regions_[i].end - regions_[i].begin);
   }
 }
 
 std::size_t Mirror::index_of(Address address) {
-  const std::vector<Region>& regions = source_.regions();
   std::uint32_t& recent = recent_[(address >> 16) % kRecent];
-  if (recent < regions.size() && address >= regions[recent].begin && address < regions[recent].end) return recent;
-  auto after = std::upper_bound(regions.begin(), regions.end(), address,
+  if (recent < regions_.size() && address >= regions_[recent].begin && address < regions_[recent].end) return recent;
+  auto after = std::upper_bound(regions_.begin(), regions_.end(), address,
                                 [](Address value, const Region& region) { return value < region.begin; });
-  if (after == regions.begin()) return kNone;
+  if (after == regions_.begin()) return kNone;
   --after;
   if (address >= after->end) return kNone;
-  recent = static_cast<std::uint32_t>(after - regions.begin());
+  recent = static_cast<std::uint32_t>(after - regions_.begin());
   return recent;
 }
 
 const Region* Mirror::region_of(Address address) {
   const std::size_t index = index_of(address);
-  return index == kNone ? nullptr : &source_.regions()[index];
+  return index == kNone ? nullptr : &regions_[index];
 }
 
 void Mirror::reserve(std::size_t region) {
-  const Region& mapped = source_.regions()[region];
+  const Region& mapped = regions_[region];
   const std::size_t size = mapped.end - mapped.begin;
   void* bytes = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (bytes == MAP_FAILED) return;
@@ -61,7 +55,7 @@ void Mirror::reserve(std::size_t region) {
 }
 
 bool Mirror::read_parts(std::size_t region, std::size_t first, std::size_t count) {
-  const Region& mapped = source_.regions()[region];
+  const Region& mapped = regions_[region];
   const std::size_t offset = first << kPartBits;
   const std::size_t size = std::min<std::size_t>(count * kPart, mapped.end - mapped.begin - offset);
   const Piece piece{mapped.begin + offset, {copies_[region].bytes + offset, size}};
@@ -85,10 +79,10 @@ bool Mirror::read_part(std::size_t region, std::size_t part) {
   return is_read;
 }
 
-const std::byte* Mirror::at(Address address, std::size_t size) {
+const std::byte* Mirror::find(Address address, std::size_t size) {
   const std::size_t region = index_of(address);
   if (region == kNone) return nullptr;
-  const Region& mapped = source_.regions()[region];
+  const Region& mapped = regions_[region];
   if (!mapped.readable || size > mapped.end - address) return nullptr;
   if (copies_[region].bytes == nullptr) reserve(region);
   Copy& copy = copies_[region];
@@ -100,13 +94,14 @@ const std::byte* Mirror::at(Address address, std::size_t size) {
     if (copy.parts[part] == kUnreadable || (copy.parts[part] == kNotRead && !read_part(region, part))) return nullptr;
     copy.parts[part] = kUsed;
   }
+  latest_ = {mapped.begin, mapped.end - mapped.begin, copy.bytes, copy.parts.data()};
   return copy.bytes + offset;
 }
 
 void Mirror::prefetch(Address address) {
   const std::size_t region = index_of(address);
   if (region == kNone || copies_[region].bytes == nullptr) return;
-  __builtin_prefetch(copies_[region].bytes + (address - source_.regions()[region].begin));
+  __builtin_prefetch(copies_[region].bytes + (address - regions_[region].begin));
 }
 
 Address Mirror::word_now(Address address) {
@@ -118,7 +113,7 @@ Address Mirror::word_now(Address address) {
 void Mirror::forget(Range range) {
   const std::size_t region = index_of(range.begin);
   if (region == kNone || copies_[region].bytes == nullptr || range.end <= range.begin) return;
-  const Region& mapped = source_.regions()[region];
+  const Region& mapped = regions_[region];
   std::vector<std::uint8_t>& parts = copies_[region].parts;
   const std::size_t first = (range.begin - mapped.begin) >> kPartBits;
   const std::size_t last = (std::min(range.end, mapped.end) - 1 - mapped.begin) >> kPartBits;
@@ -139,12 +134,11 @@ std::string Mirror::text(Address address, std::size_t limit) {
 
 std::vector<Range> Mirror::ranges_used() const {
   std::vector<Range> ranges;
-  const std::vector<Region>& regions = source_.regions();
   for (std::size_t i = 0; i < copies_.size(); ++i) {
     for (std::size_t part = 0; part < copies_[i].parts.size(); ++part) {
       if (copies_[i].parts[part] != kUsed) continue;
-      const Address begin = regions[i].begin + (part << kPartBits);
-      const Address end = std::min<Address>(regions[i].end, begin + kPart);
+      const Address begin = regions_[i].begin + (part << kPartBits);
+      const Address end = std::min<Address>(regions_[i].end, begin + kPart);
       if (!ranges.empty() && ranges.back().end == begin) {
         ranges.back().end = end;
       } else {
@@ -167,11 +161,11 @@ void Mirror::read_ahead(const std::vector<Range>& ranges) {
     Address next = range.begin;
     while (next < range.end) {
       const std::size_t region = index_of(next);
-      if (region == kNone || !source_.regions()[region].readable) {
+      if (region == kNone || !regions_[region].readable) {
         next += kPart;  // mappings have changed since
         continue;
       }
-      const Region& mapped = source_.regions()[region];
+      const Region& mapped = regions_[region];
       if (copies_[region].bytes == nullptr) reserve(region);
       if (copies_[region].bytes == nullptr) return;
       std::vector<std::uint8_t>& parts = copies_[region].parts;

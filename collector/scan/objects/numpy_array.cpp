@@ -17,8 +17,6 @@ constexpr std::uint64_t kLargest = std::uint64_t{1} << 46;
 
 }  // namespace
 
-bool is_numpy_array(const PythonType& type) { return type.name == "numpy.ndarray"; }
-
 std::optional<OwnedData> owned_data(Mirror& memory, Address array) {
   const auto dimensions = memory.value<std::uint32_t>(array + kDimensions);
   const auto flags = memory.value<std::uint32_t>(array + kFlags);

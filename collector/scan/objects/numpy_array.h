@@ -5,7 +5,6 @@
 #include <optional>
 
 #include "collector/scan/memory/mirror.h"
-#include "collector/scan/objects/python_types.h"
 
 namespace dcmt::scan {
 
@@ -19,8 +18,6 @@ struct ObjectElements {
   Address first = 0;
   std::uint64_t count = 0;
 };
-
-[[nodiscard]] bool is_numpy_array(const PythonType& type);
 
 /// Nothing if another object owns the array's data, or if the array is invalid, for example because it is being made.
 [[nodiscard]] std::optional<OwnedData> owned_data(Mirror& memory, Address array);

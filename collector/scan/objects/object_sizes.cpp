@@ -107,11 +107,11 @@ std::uint64_t ObjectSizes::items(Address object, const PythonType& type) {
       return frame_values(object + layout_.generator_frame);
     case Kind::kFrameObject:
       return frame_values(memory_.word(object + layout_.frameobject_frame));
+    case Kind::kArray: {
+      const std::optional<OwnedData> data = owned_data(memory_, object);
+      return data ? data->bytes : 0;
+    }
     case Kind::kObject:
-      if (is_numpy_array(type)) {
-        const std::optional<OwnedData> data = owned_data(memory_, object);
-        return data ? data->bytes : 0;
-      }
       if (type.name == "bytearray" && layout_.version < kBytearrayOfBytes)
         return memory_.word(object + kBytearrayAllocated);
       if (type.name == "array.array") {

@@ -160,8 +160,11 @@ void PythonObjects::python_object(Address object) {
     case Kind::kPythonFunction:
       torch_.decode_python_function(object);
       break;
+    case Kind::kArray:
+      array(object);
+      words(object, *type, 16);
+      return attributes(object, *type);
     default:
-      if (is_numpy_array(*type)) array(object);
       if (context(object, *type)) return;
       words(object, *type, 16);
       return attributes(object, *type);

@@ -145,6 +145,8 @@ void PythonTypes::classify(Mirror& memory, PythonType& type) {
   type.leaf =
       !has_dict && (number_or_text || (type.basic_size <= 16 && type.kind == Kind::kObject && type.item_size == 0));
   if (refers_to_nothing(type.name)) type.leaf = true;
+  // The fields of a subclass are its own matter.
+  if (type.kind == Kind::kObject && type.name == "numpy.ndarray") type.kind = Kind::kArray;
 }
 
 }  // namespace dcmt::scan

@@ -34,6 +34,7 @@ enum class Kind : std::uint8_t {
   kType,
   kWeakReference,
   kCode,
+  kArray,  ///< of numpy
   kPythonTensor,
   kPythonStorage,
   kPythonFunction,  ///< the context of a custom autograd.Function
