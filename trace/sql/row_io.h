@@ -22,7 +22,8 @@ namespace dcmt {
 template <class Row>
 class RowBinder {
  public:
-  RowBinder(Statement& statement, const Row& row) : statement_(statement), row_(row) {}
+  /// @param first  number of the row's first parameter
+  RowBinder(Statement& statement, const Row& row, int first = 1) : statement_(statement), row_(row), next_(first) {}
 
   void put(const Cell& /*form*/, std::int64_t number) { statement_.bind(next_++, number); }
   void put(const Cell& /*form*/, std::optional<std::int64_t> number) { statement_.bind(next_++, number); }
@@ -80,6 +81,8 @@ class RowBinder {
     or_null(at.ns, !form.or_null || at.set());
   }
 
+  [[nodiscard]] int next() const { return next_; }
+
  private:
   void or_null(std::int64_t number, bool is_there) {
     if (is_there) {
@@ -91,13 +94,20 @@ class RowBinder {
 
   Statement& statement_;
   const Row& row_;
-  int next_ = 1;
+  int next_;
 };
+
+/// Returns the number of the parameter after the row's.
+template <class Row>
+int bind_row(Statement& insert, const Row& row, int first = 1) {
+  RowBinder<Row> binder(insert, row, first);
+  Row::describe([&](auto member, const auto& form) __attribute__((always_inline)) { binder.put(form, row.*member); });
+  return binder.next();
+}
 
 template <class Row>
 Status insert_row(Statement& insert, const Row& row) {
-  RowBinder<Row> binder(insert, row);
-  Row::describe([&](auto member, const auto& form) __attribute__((always_inline)) { binder.put(form, row.*member); });
+  bind_row(insert, row);
   return insert.run();
 }
 

@@ -8,6 +8,9 @@
 namespace dcmt {
 namespace {
 
+/// Rows that one statement inserts. More would hardly save more.
+constexpr std::size_t kRowsAtOnce = 8;
+
 std::size_t mix(std::size_t hash, std::int64_t value) {
   return (hash ^ std::hash<std::int64_t>{}(value)) * 0x9E3779B97F4A7C15u;
 }
@@ -39,10 +42,14 @@ Status TraceWriter::prepare() {
   const auto prepare_table = [&]<class Row>() -> Status {
     const std::vector<Column> columns = columns_of<Row>();
     const std::string of_id = " FROM " + std::string(Row::kTable.name) + " WHERE " + columns.front().name + " = ?";
-    DCMT_ASSIGN_OR_RETURN(Statement insert, database_.prepare(insert_sql(Row::kTable, columns)));
+    std::string sql = insert_sql(Row::kTable, columns);
+    DCMT_ASSIGN_OR_RETURN(Statement insert, database_.prepare(sql));
+    const std::string values = sql.substr(sql.rfind('('));
+    for (std::size_t more = 1; more < kRowsAtOnce; ++more) sql += ", " + values;
+    DCMT_ASSIGN_OR_RETURN(Statement insert_some, database_.prepare(sql));
     DCMT_ASSIGN_OR_RETURN(Statement erase, database_.prepare("DELETE" + of_id));
     DCMT_ASSIGN_OR_RETURN(Statement has, database_.prepare("SELECT 1" + of_id));
-    tables_.push_back({std::move(insert), std::move(erase), std::move(has)});
+    tables_.push_back({std::move(insert), std::move(insert_some), std::move(erase), std::move(has)});
     return {};
   };
   WrittenTables::each([&]<class Row>() {
@@ -73,6 +80,18 @@ Status TraceWriter::commit() { return commit_.run(); }
 template <class Row>
 Status TraceWriter::write(const Row& row) {
   return insert_row(table<Row>().insert, row);
+}
+
+template <class Row>
+Status TraceWriter::write(std::span<const Row> rows) {
+  for (; rows.size() >= kRowsAtOnce; rows = rows.subspan(kRowsAtOnce)) {
+    Statement& insert = table<Row>().insert_some;
+    int next = 1;
+    for (const Row& row : rows.first(kRowsAtOnce)) next = bind_row(insert, row, next);
+    DCMT_RETURN_IF_ERROR(insert.run());
+  }
+  for (const Row& row : rows) DCMT_RETURN_IF_ERROR(write(row));
+  return {};
 }
 
 template <class Row>
@@ -190,13 +209,21 @@ template Status TraceWriter::write(const CollectionRow&);
 template Status TraceWriter::write(const SegmentRow&);
 template Status TraceWriter::write(const GpuMemoryRow&);
 template Status TraceWriter::write(const ModuleRow&);
+template Status TraceWriter::write(std::span<const OperatorRow>);
 template Status TraceWriter::erase(const OperatorRow&);
+template Status TraceWriter::write(std::span<const BlockRow>);
 template Status TraceWriter::erase(const BlockRow&);
+template Status TraceWriter::write(std::span<const StorageRow>);
 template Status TraceWriter::erase(const StorageRow&);
+template Status TraceWriter::write(std::span<const TensorRow>);
 template Status TraceWriter::erase(const TensorRow&);
+template Status TraceWriter::write(std::span<const MarkRow>);
 template Status TraceWriter::erase(const MarkRow&);
+template Status TraceWriter::write(std::span<const LaunchesRow>);
 template Status TraceWriter::erase(const LaunchesRow&);
+template Status TraceWriter::write(std::span<const SampleRow>);
 template Status TraceWriter::erase(const SampleRow&);
+template Status TraceWriter::write(std::span<const EdgeRow>);
 template Status TraceWriter::erase(const EdgeRow&);
 template Expected<bool> TraceWriter::has(const OperatorRow&);
 template Expected<bool> TraceWriter::has(const BlockRow&);

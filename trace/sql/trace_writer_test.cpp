@@ -5,6 +5,10 @@
 
 #include <filesystem>
 #include <fstream>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
 
 #include "trace/sql/meta_keys.h"
 #include "trace/sql/trace_file.h"
@@ -86,6 +90,34 @@ TEST_F(TraceWriterTest, ARowIsWrittenAgainUnderItsId) {
   row.span.to = {9, 90};
   check(w.write(row));
   EXPECT_EQ(integer(w.database(), "SELECT to_seq * 100 + to_ns FROM storage"), 990);
+}
+
+TEST_F(TraceWriterTest, ManyRowsAreWrittenAsOneByOne) {
+  const auto rows_of = [](std::int64_t count) {
+    std::vector<MarkRow> rows;
+    for (std::int64_t i = 1; i <= count; ++i) {
+      MarkRow row;
+      row.id = i < count ? i : 1;  // the last one is a later state of the first
+      row.kind = i % 2 == 0 ? "step" : "user";
+      row.value = i % 3 == 0 ? std::optional<std::int64_t>() : i;
+      row.span.from = {i, 10 * i};
+      rows.push_back(row);
+    }
+    return rows;
+  };
+  const std::string all = "SELECT group_concat(id || kind || coalesce(value, '-') || from_seq || from_ns) FROM mark";
+  for (const std::int64_t count : {0, 1, 7, 8, 9, 16, 29}) {
+    TraceWriter at_once = writer(create_trace(path_ + std::to_string(count)));
+    TraceWriter one_by_one = writer(create_trace(path_ + "1" + std::to_string(count)));
+    const std::vector<MarkRow> rows = rows_of(count);
+    check(at_once.write(std::span<const MarkRow>(rows)));
+    for (const MarkRow& row : rows) check(one_by_one.write(row));
+    const std::size_t expected = count < 2 ? static_cast<std::size_t>(count) : static_cast<std::size_t>(count - 1);
+    EXPECT_EQ(count_rows(at_once.database(), "SELECT id FROM mark"), expected);
+    Expected<Statement> one = at_once.database().prepare(all), other = one_by_one.database().prepare(all);
+    EXPECT_TRUE(*one->step() && *other->step());
+    EXPECT_EQ(one->text(0), other->text(0)) << count;
+  }
 }
 
 TEST_F(TraceWriterTest, ABlockThatWaitsSaysUntilWhen) {

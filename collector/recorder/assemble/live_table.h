@@ -1,6 +1,7 @@
 // The live object at each address: rows that have begun and not ended.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <unordered_map>
@@ -31,10 +32,15 @@ class LiveTable {
   }
 
   Entry& begin(std::uint64_t address, Row row) {
-    Entry& entry = entries_[address];
-    entry = Entry{std::move(row), false};
     fresh_.push_back(address);
-    return entry;
+    Entry entry{std::move(row), false};
+    if (spare_.empty()) return entries_.insert_or_assign(address, std::move(entry)).first->second;
+    spare_.back().key() = address;
+    spare_.back().mapped() = std::move(entry);
+    auto place = entries_.insert(std::move(spare_.back()));
+    spare_.pop_back();
+    if (!place.inserted) place.position->second = std::move(place.node.mapped());
+    return place.position->second;
   }
 
   /// Adds a row that is in the trace already.
@@ -51,14 +57,17 @@ class LiveTable {
     if (entry == entries_.end()) return {};
     entry->second.row.span.to = at;
     DCMT_RETURN_IF_ERROR(rows.write(entry->second.row));
-    entries_.erase(entry);
+    spare(entries_.extract(entry));
     return {};
   }
 
   /// Removes the object at the address; the caller decides what happens to its row.
   std::optional<Row> extract(std::uint64_t address) {
-    const auto entry = entries_.extract(address);
-    return entry.empty() ? std::nullopt : std::optional(entry.mapped().row);
+    auto entry = entries_.extract(address);
+    if (entry.empty()) return std::nullopt;
+    std::optional<Row> row(std::move(entry.mapped().row));
+    spare(std::move(entry));
+    return row;
   }
 
   template <class Visit>
@@ -78,7 +87,15 @@ class LiveTable {
   }
 
  private:
-  std::unordered_map<std::uint64_t, Entry> entries_;
+  using Entries = std::unordered_map<std::uint64_t, Entry>;
+  static constexpr std::size_t kMostSpare = 4096;
+
+  void spare(typename Entries::node_type node) {
+    if (spare_.size() < kMostSpare) spare_.push_back(std::move(node));
+  }
+
+  Entries entries_;
+  std::vector<typename Entries::node_type> spare_;  ///< of objects that have ended: for the next ones
   std::vector<std::uint64_t> fresh_;
 };
 

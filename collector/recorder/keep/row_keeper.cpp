@@ -1,6 +1,7 @@
 #include "collector/recorder/keep/row_keeper.h"
 
 #include <algorithm>
+#include <span>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -134,9 +135,13 @@ Status RowKeeper::flush() {
     using Row = typename std::decay_t<decltype(kind.rows)>::value_type;
     // Stable, so that the last state of a row stays last.
     std::stable_sort(kind.rows.begin(), kind.rows.end(), [](const Row& a, const Row& b) { return a.id < b.id; });
-    for (const Row& row : kind.rows) {
-      DCMT_ASSIGN_OR_RETURN(const bool room, has_room(row));
-      if (room) DCMT_RETURN_IF_ERROR(writer_.write(row));
+    if (is_left_out_when_full<Row> && policy_.full()) {
+      for (const Row& row : kind.rows) {
+        DCMT_ASSIGN_OR_RETURN(const bool room, has_room(row));
+        if (room) DCMT_RETURN_IF_ERROR(writer_.write(row));
+      }
+    } else {
+      DCMT_RETURN_IF_ERROR(writer_.write(std::span<const Row>(kind.rows)));
     }
     kind.rows.clear();
     return {};
@@ -147,7 +152,6 @@ Status RowKeeper::flush() {
 template <class Row>
 Expected<bool> RowKeeper::has_room(const Row& row) {
   if constexpr (is_left_out_when_full<Row>) {
-    if (!policy_.full()) return true;
     const bool ended = row.span.to.set();
     Expected<bool> there = writer_.has(row);
     if (!there.ok()) return there;
