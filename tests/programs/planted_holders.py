@@ -8,6 +8,7 @@ is no tensor with its data there. Each further line is a statement: a forked chi
 have gone then, or nothing where the statement fails.
 """
 
+import asyncio
 import collections
 import contextvars
 import ctypes
@@ -15,7 +16,9 @@ import dataclasses
 import functools
 import gc
 import inspect
+import itertools
 import json
+import operator
 import os
 import re
 import sys
@@ -228,6 +231,52 @@ ITERATOR = iter([kept("iterator", "main.ITERATOR (iterates)[0]")])
 MAP = map(functools.partial(print, kept("map", "main.MAP (function).args[0]")), [])
 VALUES = {"z": kept("view of a dict", "main.VALUES (dict)['z']")}.values()
 PROXY = types.MappingProxyType({"z": kept("mapping proxy", "main.PROXY (mapping)['z']")})
+
+
+def tensors(kind: str, path: str):
+    """An iterator over more tensors than a block of itertools.tee has; one far behind is expected."""
+    yield from (torch.ones(1) for _ in range(60))
+    yield kept(kind, path)
+
+
+def taken(iterator, count: int = 1):
+    for _ in range(count):
+        next(iterator)
+    return iterator
+
+
+FIRST, BEHIND = itertools.tee(tensors("itertools.tee", "main.BEHIND (ahead) (next)[3]"))
+taken(FIRST, 61)
+del FIRST
+CYCLE = taken(itertools.cycle([kept("itertools.cycle", "main.CYCLE")]), 1)
+CHAIN = taken(itertools.chain([1], [kept("itertools.chain", "main.CHAIN (iterates)")]))
+TOTAL = taken(itertools.accumulate([kept("itertools.accumulate", "main.TOTAL (total)"), 1]))
+PREVIOUS = taken(itertools.pairwise(iter([0, kept("itertools.pairwise", "main.PREVIOUS (previous)")])))
+REPEATED = taken(itertools.islice(itertools.repeat(kept("itertools.repeat", "main.REPEATED (iterates) (repeats)")), 3))
+CHOICES = itertools.permutations([kept("itertools.permutations", "main.CHOICES (pool)[0]")])
+PRODUCT = itertools.product([kept("itertools.product", "main.PRODUCT (pools)[0][0]")])
+GROUPS = taken(itertools.groupby([kept("itertools.groupby", "main.GROUPS (value)"), 1], key=id))
+FILLED = itertools.zip_longest(iter([1]), fillvalue=kept("itertools.zip_longest", "main.FILLED (fill)"))
+ENUMERATED = enumerate([kept("enumerate", "main.ENUMERATED (iterates) (iterates)[0]")])
+ZIPPED = zip([kept("zip", "main.ZIPPED (iterators)[0] (iterates)[0]")])
+FILTERED = filter(functools.partial(print, kept("filter", "main.FILTERED (function).args[0]")), [])
+STARRED = itertools.starmap(functools.partial(print, kept("itertools.starmap", "main.STARRED (function).args[0]")), [])
+REVERSED = reversed([kept("reversed", "main.REVERSED (iterates)[0]")])
+OF_SET = iter({kept("iterator of a set", "main.OF_SET (iterates){item}")})
+OF_DEQUE = iter(collections.deque([kept("iterator of a deque", "main.OF_DEQUE (iterates)[0]")]))
+OF_ITEMS = iter({"z": kept("iterator of a dict", "main.OF_ITEMS (dict)['z']")}.items())
+CALLED = iter(functools.partial(print, kept("iterator of a function", "main.CALLED (function).args[0]")), 0)
+STATIC = staticmethod(functools.partial(print, kept("static method", "main.STATIC.__func__.args[0]")))
+SLICE = slice(kept("slice", "main.SLICE.start"), None)
+CALLER = operator.methodcaller("f", kept("operator.methodcaller", "main.CALLER (arguments)[0]"))
+VIEWED = memoryview(kept("memory view", "main.VIEWED.obj.base").numpy())
+VARIABLE = contextvars.ContextVar("VARIABLE")
+VARIABLE.set(kept("token of a context variable", "main.TOKEN (old value)"))
+TOKEN = VARIABLE.set(None)
+LOOP = asyncio.new_event_loop()
+FUTURE = LOOP.create_future()
+FUTURE.set_result(kept("future", "main.FUTURE (result)"))
+STOPPED = StopIteration(kept("value of an exception", "main.STOPPED"))
 NAMESPACE = types.SimpleNamespace(kept=kept("namespace", "main.NAMESPACE.kept"))
 WEAK_KEYS = weakref.WeakKeyDictionary()
 key = Plain()

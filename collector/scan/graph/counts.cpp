@@ -17,15 +17,21 @@ std::uint64_t count_of_node(Mirror& memory, Address node) {
 
 }  // namespace
 
-Counts::Counts(const Graph& graph, Mirror& memory) : graph_(graph), memory_(memory), found_(graph.nodes().size()) {
+Counts::Counts(const Graph& graph, Mirror& memory)
+    : graph_(graph), memory_(memory), running_(graph.nodes().size()), found_(graph.nodes().size()) {
+  for (const GraphEdge& edge : graph.edges()) {
+    if (edge.source == kRootNode) running_[edge.target] = true;
+  }
   for (const GraphEdge& edge : graph.edges()) {
     if (is_owned(edge)) ++found_[edge.target];
   }
 }
 
 bool Counts::is_owned(const GraphEdge& edge) const {
-  // A guess may be a borrowed reference, and an operand of a running frame may be gone.
-  if (edge.source == kRootNode || edge.label == Label::kWord || edge.label == Label::kOperand) return false;
+  // A guess may be a borrowed reference, and an operand of a running frame may be gone. A suspended one has its
+  // operands.
+  if (edge.source == kRootNode || edge.label == Label::kWord) return false;
+  if (edge.label == Label::kOperand && running_[edge.source]) return false;
   const GraphNode& source = graph_.nodes()[edge.source];
   const Kind target = graph_.nodes()[edge.target].kind;
   const bool as_python_object = (source.kind == Kind::kTensor && target == Kind::kPythonTensor) ||

@@ -23,6 +23,7 @@ class Counts {
 
   const Graph& graph_;
   Mirror& memory_;
+  std::vector<bool> running_;         ///< frames on a thread's stack, and other roots
   std::vector<std::uint32_t> found_;  ///< references to each node
 };
 

@@ -1,7 +1,5 @@
 #include "collector/scan/objects/known_members.h"
 
-#include <algorithm>
-
 namespace dcmt::scan {
 namespace {
 
@@ -15,30 +13,88 @@ struct Member {
 constexpr Member kMembers[] = {
     {"builtin_function_or_method", 24, ".__self__"},
     {"method-wrapper", 24, ".__self__"},
+    {"super", 24, ".__self__"},
+    {"staticmethod", 16, ".__func__"},
+    {"classmethod", 16, ".__func__"},
     {"property", 16, ".fget"},
     {"property", 24, ".fset"},
     {"property", 32, ".fdel"},
-    {"list_iterator", 24, " (iterates)"},
-    {"tuple_iterator", 24, " (iterates)"},
-    {"map", 16, " (iterators)"},
-    {"map", 24, " (function)"},
+    {"slice", 16, ".start"},
+    {"slice", 24, ".stop"},
+    {"slice", 32, ".step"},
+    {"memoryview", 64, ".obj"},
     {"mappingproxy", 16, " (mapping)"},
     {"dict_keys", 16, " (dict)"},
     {"dict_values", 16, " (dict)"},
     {"dict_items", 16, " (dict)"},
+    {"dict_keyiterator", 16, " (dict)"},
+    {"dict_valueiterator", 16, " (dict)"},
+    {"dict_itemiterator", 16, " (dict)"},
+    {"list_iterator", 24, " (iterates)"},
+    {"list_reverseiterator", 24, " (iterates)"},
+    {"tuple_iterator", 24, " (iterates)"},
+    {"set_iterator", 16, " (iterates)"},
+    {"_collections._deque_iterator", 32, " (iterates)"},
+    {"collections._deque_iterator", 32, " (iterates)"},  // since 3.14
+    {"reversed", 24, " (iterates)"},
+    {"iterator", 24, " (iterates)"},
+    {"callable_iterator", 16, " (function)"},
+    {"enumerate", 24, " (iterates)"},
+    {"zip", 24, " (iterators)"},
+    {"map", 16, " (iterators)"},
+    {"map", 24, " (function)"},
+    {"filter", 16, " (function)"},
+    {"filter", 24, " (iterates)"},
+    {"itertools._tee", 16, " (ahead)"},
+    {"itertools._tee_dataobject", 16, " (iterates)"},
+    {"itertools.accumulate", 16, " (total)"},
+    {"itertools.accumulate", 24, " (iterates)"},
+    {"itertools.accumulate", 32, " (function)"},
+    {"itertools.batched", 16, " (iterates)"},
+    {"itertools.chain", 16, " (iterates)"},
+    {"itertools.chain", 24, " (latest)"},
+    {"itertools.combinations", 16, " (pool)"},
+    {"itertools.compress", 16, " (iterates)"},
+    {"itertools.cycle", 16, " (iterates)"},
+    {"itertools.cycle", 24, " (saved)"},
+    {"itertools.dropwhile", 24, " (iterates)"},
+    {"itertools.filterfalse", 24, " (iterates)"},
+    {"itertools.groupby", 16, " (iterates)"},
+    {"itertools.groupby", 48, " (value)"},
+    {"itertools.islice", 16, " (iterates)"},
+    {"itertools.pairwise", 16, " (iterates)"},
+    {"itertools.pairwise", 24, " (previous)"},
+    {"itertools.permutations", 16, " (pool)"},
+    {"itertools.product", 16, " (pools)"},
+    {"itertools.repeat", 16, " (repeats)"},
+    {"itertools.starmap", 16, " (function)"},
+    {"itertools.starmap", 24, " (iterates)"},
+    {"itertools.takewhile", 24, " (iterates)"},
+    {"itertools.zip_longest", 32, " (iterators)"},
+    {"itertools.zip_longest", 48, " (fill)"},
+    {"operator.methodcaller", 24, " (arguments)"},
+    {"functools.KeyWrapper", 24, " (key)"},
+    {"StopIteration", 72, ".value"},
+    {"_asyncio.Future", 48, " (exception)"},
+    {"_asyncio.Future", 64, " (result)"},
+    {"_asyncio.Task", 64, " (result)"},
+    {"_queue.SimpleQueue", 32, " (queue)"},  // before 3.13; since then, its items are in no object of their own
     {"_thread._local", 40, " (by thread)"},  // since 3.14; before, weak references, which are not followed
     {"_thread._local", 48, " (by thread)"},  // before 3.14
     {"_contextvars.ContextVar", 32, " (value)"},
     {"ContextVar", 32, " (value)"},
+    {"_contextvars.Token", 32, " (old value)"},
     {"numpy.ndarray", 48, ".base"},
 };
 
 }  // namespace
 
-std::string_view known_member(std::string_view type_name, std::int64_t offset) {
-  const auto* found = std::ranges::find_if(
-      kMembers, [&](const Member& member) { return member.type == type_name && member.offset == offset; });
-  return found == std::end(kMembers) ? std::string_view() : found->name;
+std::vector<KnownMember> known_members(std::string_view type_name) {
+  std::vector<KnownMember> members;
+  for (const Member& member : kMembers) {
+    if (member.type == type_name) members.push_back({member.offset, std::string(member.name)});
+  }
+  return members;
 }
 
 }  // namespace dcmt::scan

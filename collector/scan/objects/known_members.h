@@ -2,12 +2,18 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <string_view>
+#include <vector>
 
 namespace dcmt::scan {
 
-/// The name of the member at byte `offset` of objects of the type `type_name` (tp_name); empty if it is not in the
-/// table.
-[[nodiscard]] std::string_view known_member(std::string_view type_name, std::int64_t offset);
+struct KnownMember {
+  std::int64_t offset = 0;  ///< in the object; bytes
+  std::string name;         ///< as in a path: ".fget", " (iterates)"
+};
+
+/// The members that objects of the type `type_name` (tp_name) have; empty if the type is not in the table.
+[[nodiscard]] std::vector<KnownMember> known_members(std::string_view type_name);
 
 }  // namespace dcmt::scan

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstdlib>
 
-#include "collector/scan/objects/known_members.h"
 #include "collector/scan/objects/numpy_array.h"
 #include "collector/scan/objects/python_offsets.h"
 
@@ -28,6 +27,10 @@ constexpr std::string_view kContextType = "_contextvars.Context", kTree = "hamt"
                            kTreeCollision = "hamt_collision_node", kTreeNodes = "hamt_array_node";
 constexpr Address kContextTree = 24, kTreeRoot = 16, kTreeFirstPair = 32, kTreeFirstNode = 16;
 constexpr Address kMostPairs = 64;  // words
+/// What one iterator of itertools.tee is ahead of another: blocks of values, each with the next one
+/// (itertoolsmodule.c).
+constexpr Address kTeeCount = 24, kTeeNext = 32, kTeeItems = 40;
+constexpr std::uint32_t kMostTeeItems = 57;
 constexpr Address kCapsulePointer = 16, kCapsuleName = 24;
 
 // Additional costs of these references.
@@ -164,12 +167,17 @@ void PythonObjects::python_object(Address object) {
       array(object);
       words(object, *type, 16);
       return attributes(object, *type);
+    case Kind::kTeeBlock:
+      items(object + kTeeItems, std::min(memory_.value<std::uint32_t>(object + kTeeCount), kMostTeeItems),
+            Label::kItem);
+      found_.python(memory_.word(object + kTeeNext), " (next)");
+      break;
     default:
       if (context(object, *type)) return;
       words(object, *type, 16);
       return attributes(object, *type);
   }
-  slots(object, *type);
+  members(object, *type);
   attributes(object, *type);
 }
 
@@ -374,8 +382,8 @@ void PythonObjects::type_object(Address object, const PythonType& type) {
   attributes(object, type);
 }
 
-void PythonObjects::slots(Address object, const PythonType& type) {
-  for (const auto& [offset, name] : type.slots) found_.python(memory_.word(object + offset), "." + name);
+void PythonObjects::members(Address object, const PythonType& type) {
+  for (const auto& [offset, name] : type.members) found_.python(memory_.word(object + offset), name);
 }
 
 void PythonObjects::attributes(Address object, const PythonType& type) {
@@ -423,16 +431,10 @@ void PythonObjects::words(Address object, const PythonType& type, std::int64_t f
     Address word = 0;
     std::memcpy(&word, all + offset, 8);
     if (word < 65536 || (word & 7) != 0) continue;
-    const std::string* slot = nullptr;
-    for (const auto& [where, name] : type.slots) {
-      if (where == offset) slot = &name;
-    }
+    const auto member = std::ranges::find(type.members, offset, &KnownMember::offset);
     const std::size_t before = found_.count();
-    const std::string_view known = known_member(type.name, offset);
-    if (slot != nullptr) {
-      found_.python(word, "." + *slot);
-    } else if (!known.empty()) {
-      found_.python(word, std::string(known));
+    if (member != type.members.end()) {
+      found_.python(word, member->name);
     } else {
       found_.python(word, Label::kWord, small(offset), kThroughAGuess);
     }

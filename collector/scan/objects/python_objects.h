@@ -62,8 +62,8 @@ class PythonObjects {
   void exception(Address object, const PythonType& type);
   void module(Address object);
   void type_object(Address object, const PythonType& type);
-  /// The members that a class statement declares by __slots__, of a class whose base has a decoder of its own.
-  void slots(Address object, const PythonType& type);
+  /// Those that a class statement declares by __slots__, or that are known, of a class whose base has a decoder.
+  void members(Address object, const PythonType& type);
   void attributes(Address object, const PythonType& type);
   void words(Address object, const PythonType& type, std::int64_t from);
 

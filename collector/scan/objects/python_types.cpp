@@ -2,6 +2,7 @@
 
 #include <map>
 #include <set>
+#include <utility>
 
 namespace dcmt::scan {
 namespace {
@@ -26,6 +27,7 @@ const std::map<std::string, Kind, std::less<>>& kinds_by_name() {
       {"functools.partial", Kind::kPartial},
       {"functools._lru_cache_wrapper", Kind::kLruCache},
       {"functools._lru_list_elem", Kind::kLruLink},
+      {"itertools._tee_dataobject", Kind::kTeeBlock},
       {"generator", Kind::kGenerator},
       {"coroutine", Kind::kGenerator},
       {"async_generator", Kind::kGenerator},
@@ -125,18 +127,20 @@ void PythonTypes::classify(Mirror& memory, PythonType& type) {
   }
   Address base = type.address;
   for (int depth = 0; base != 0 && depth < kDeepestBases; ++depth, base = memory.word(base + layout_.tp_base)) {
+    const std::string name = memory.text(memory.word(base + layout_.tp_name), kLongestName);
     if (type.kind == Kind::kObject) {
-      const auto kind = kinds_by_name().find(memory.text(memory.word(base + layout_.tp_name), kLongestName));
+      const auto kind = kinds_by_name().find(name);
       if (kind != kinds_by_name().end()) type.kind = kind->second;
     }
+    for (KnownMember& member : known_members(name)) type.members.push_back(std::move(member));
     if ((memory.word(base + layout_.tp_flags) >> kHeapTypeBit & 1) == 0) continue;
     Address member = memory.word(base + layout_.tp_members);
     for (int i = 0; member != 0 && i < 200; ++i, member += kMemberSize) {
-      const Address name = memory.word(member);
-      if (name == 0) break;
+      const Address member_name = memory.word(member);
+      if (member_name == 0) break;
       const int member_type = memory.value<int>(member + 8);
       if (member_type != kMemberObject && member_type != kMemberObjectEx) continue;
-      type.slots.emplace_back(memory.value<std::int64_t>(member + 16), memory.text(name, 80));
+      type.members.push_back({memory.value<std::int64_t>(member + 16), "." + memory.text(member_name, 80)});
     }
   }
   const bool has_dict =

@@ -4,11 +4,11 @@
 #include <memory>
 #include <string>
 #include <unordered_map>
-#include <utility>
 #include <vector>
 
 #include "collector/scan/layout/python_layout.h"
 #include "collector/scan/memory/mirror.h"
+#include "collector/scan/objects/known_members.h"
 #include "collector/scan/objects/reference.h"
 
 namespace dcmt::scan {
@@ -22,8 +22,8 @@ struct PythonType {
   std::int64_t dict_offset = 0;
   std::int64_t weak_offset = 0;
   std::uint64_t flags = 0;
-  bool leaf = false;                                        ///< its objects have no references
-  std::vector<std::pair<std::int64_t, std::string>> slots;  ///< offset and name of the members that are objects
+  bool leaf = false;                 ///< its objects have no references
+  std::vector<KnownMember> members;  ///< those that are objects: of __slots__, and of C types of its bases
 
   [[nodiscard]] bool has_flag(unsigned bit) const { return (flags >> bit & 1) != 0; }
 };

@@ -26,6 +26,7 @@ enum class Kind : std::uint8_t {
   kPartial,
   kLruCache,
   kLruLink,
+  kTeeBlock,  ///< of itertools.tee
   kGenerator,
   kFrameObject,
   kException,
