@@ -50,7 +50,7 @@ class GapsOfFindings {
         const Block* block = rest.front().block;
         const auto others = std::ranges::find_if(rest, [block](const Gap& gap) { return gap.block != block; });
         const auto count = static_cast<std::size_t>(others - rest.begin());
-        by_block_[block].emplace_back(finding, rest.first(count));
+        by_block_[key_of(rest.front(), finding)].emplace_back(finding, rest.first(count));
         rest = rest.subspan(count);
       }
     }
@@ -62,7 +62,7 @@ class GapsOfFindings {
   [[nodiscard]] std::vector<Gap> alone(std::size_t finding) const {
     std::vector<Gap> alone;
     for (const Gap& gap : gaps_[finding]) {
-      const auto& all = by_block_.at(gap.block);
+      const auto& all = by_block_.at(key_of(gap, finding));
       const bool shared = std::ranges::any_of(
           all, [&](const auto& other) { return other.first != finding && overlap(other.second, gap); });
       if (!shared) alone.push_back(gap);
@@ -73,7 +73,7 @@ class GapsOfFindings {
   /// The gaps of all findings; each block counts once.
   [[nodiscard]] std::vector<Gap> together() const {
     std::vector<Gap> together;
-    for (const auto& [block, gaps] : by_block_) {
+    for (const auto& [key, gaps] : by_block_) {
       // The block is needed until the last of these findings no longer keeps it.
       const auto longest =
           std::ranges::max_element(gaps, {}, [](const auto& each) { return each.second.front().from; });
@@ -85,7 +85,7 @@ class GapsOfFindings {
   /// The gaps of the fixed findings; each block counts once. Without gaps in which another finding keeps the block.
   [[nodiscard]] std::vector<Gap> without(const std::vector<bool>& fixed) const {
     std::vector<Gap> without;
-    for (const auto& [block, gaps] : by_block_) {
+    for (const auto& [key, gaps] : by_block_) {
       const std::pair<std::size_t, Gaps>* longest = nullptr;
       for (const auto& each : gaps) {
         if (!fixed[each.first]) continue;
@@ -103,7 +103,8 @@ class GapsOfFindings {
 
   [[nodiscard]] std::vector<SharedBytes> shared_at(Sequence at, const std::vector<Finding>& numbered) const {
     std::map<std::vector<std::int64_t>, Bytes> sums;
-    for (const auto& [block, gaps] : by_block_) {
+    for (const auto& [key, gaps] : by_block_) {
+      const Block* block = key.first;
       std::set<std::int64_t> findings;
       for (const auto& [finding, own] : gaps) {
         if (overlap(own, {block, at, Sequence(at.value + 1)})) findings.insert(numbered[finding].number);
@@ -120,8 +121,12 @@ class GapsOfFindings {
   }
 
  private:
+  /// Findings that keep parts of a sum do not keep the same bytes.
+  using Key = std::pair<const Block*, std::size_t>;
+  static Key key_of(const Gap& gap, std::size_t finding) { return {gap.block, gap.part ? finding + 1 : 0}; }
+
   std::vector<std::vector<Gap>> gaps_;  ///< by finding; those of a block are in order and disjoint
-  std::map<const Block*, std::vector<std::pair<std::size_t, Gaps>>> by_block_;
+  std::map<Key, std::vector<std::pair<std::size_t, Gaps>>> by_block_;
 };
 
 /// Adds the prediction without growth. `gaps`: of all findings of the device; `growth`: of its growth.

@@ -68,7 +68,7 @@ Bytes bytes_in_gaps(const std::vector<Gap>& gaps, StringId device, Sequence at) 
   Bytes bytes;
   for (const Gap& gap : gaps) {
     const bool open = gap.from <= at && (!gap.to.valid() || at < gap.to) && gap.block->span.covers(at);
-    if (open && gap.block->device == device) bytes.value += gap.block->bytes.value + gap.small.value;
+    if (open && gap.block->device == device) bytes.value += gap.bytes();
   }
   return bytes;
 }

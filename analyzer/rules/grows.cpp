@@ -37,6 +37,11 @@ struct Group {
   std::map<StackId, OfSite> sites;
   std::set<Sequence> adding;  ///< ends of the rounds that added storages
 
+  /// True if the container has storages of the tracked size that were made before they were tracked.
+  [[nodiscard]] bool was_tracked_late() const {
+    return container != nullptr && container->small.value > 0 && held.are_small() && adding.size() >= kFewestAdding;
+  }
+
   /// @param needed_until  nullopt: to the end of the run
   void add(const TraceData& data, const OutlivingSite& site, const Living& living, std::optional<Sequence> needed_until,
            bool seen, bool frees, bool alone) {
@@ -252,7 +257,14 @@ std::vector<Finding> grows(const TraceData& data, const Releases&) {
   const double small = small_bytes_at(data, growing.end);
   const Holding holding(data, growing);
   const OwnUse own_use(data, holding, growing);
-  for (auto& [name, group] : groups_of(data, growing, holding, own_use)) {
+  std::map<std::string, Group> groups = groups_of(data, growing, holding, own_use);
+  std::map<StringId, SmallBefore> small_before;  // by device
+  for (const auto& [name, group] : groups) {
+    if (!group.was_tracked_late()) continue;
+    const StringId device = device_of(data, group.held.first());
+    small_before.try_emplace(device, data, device, growing.end).first->second.add(*group.container);
+  }
+  for (auto& [name, group] : groups) {
     // Otherwise these are storages of the last rounds, which may still be dropped.
     if (group.adding.size() < kFewestAdding) continue;
     Finding finding;
@@ -260,7 +272,11 @@ std::vector<Finding> grows(const TraceData& data, const Releases&) {
     finding.classes.emplace_back("D01");
     finding.title = "grows";
     Growth& growth = finding.growth.emplace(std::move(group.growth));
-    if (group.container != nullptr) group.held.add_small(data, *group.container, small);
+    if (group.was_tracked_late()) {
+      growth.of_sums = small_before.at(device_of(data, group.held.first())).gaps(*group.container);
+    } else if (group.container != nullptr) {
+      group.held.add_small(data, *group.container, small);
+    }
     group.held.move_to(growth);
     std::vector<StackId> made_at;
     for (const GrowingSite& site : growth.sites) made_at.push_back(site.stack);

@@ -287,7 +287,7 @@ TEST(Grows, WhatIsTooSmallForRowsGoesWithWhatHoldsIt) {
   TestTrace trace;
   program(trace, 10, [&](int step) {
     at(trace, 21);
-    const Handle kept = trace.allocate(1000);
+    const Handle kept = trace.allocate(100000);
     at(trace, 22);
     if (step != 0) trace.allocate(50);  // stands for those: nothing names what holds it
     if (step >= 5) return;
@@ -297,8 +297,36 @@ TEST(Grows, WhatIsTooSmallForRowsGoesWithWhatHoldsIt) {
   const std::vector<Finding> findings = findings_of(data);
   ASSERT_EQ(findings.size(), 1u);
   // The reading found 250 bytes with five of the ten. The peak is in the last step.
-  EXPECT_EQ(findings[0].predicted_peak, Bytes(5000 + 700 + 1000 + 9 * 50 - 9 * 50));
-  EXPECT_EQ(findings[0].dead_at_peak, Bytes(9000 + 9 * 50));
+  EXPECT_EQ(findings[0].predicted_peak, Bytes(5000 + 700 + 100000 + 9 * 50 - 9 * 50));
+  EXPECT_EQ(findings[0].dead_at_peak, Bytes(900000 + 9 * 50));
+}
+
+/// Sums of small blocks with 300 bytes of others, and 1,000 of each of the first six steps that a list keeps.
+TEST(Grows, WhatWasMadeBeforeItsSizeWasTrackedIsKeptToo) {
+  TestTrace trace;
+  std::string sums;
+  std::optional<Handle> sum;
+  program(trace, 12, [&](int step) {
+    if (step < 6) {
+      at(trace, 50);
+      if (sum) trace.drop(*sum);
+      sum = trace.allocate(300 + 1000 * (step + 1));
+      sums += (sums.empty() ? "" : ", ") + std::to_string(trace.storage_id(*sum).value);
+      return;
+    }
+    at(trace, 21);
+    const Handle kept = trace.allocate(1000);
+    if (step < 10) trace.held(kept, {.containers = {"main: losses"}, .path = "main: losses[0]", .small = 6000});
+  });
+  const TraceData data = trace.load(
+      "INSERT INTO string(id, text) SELECT max(id) + 1, 'under 64 KiB, not followed' FROM string; "
+      "UPDATE block SET owner = (SELECT max(id) FROM string) WHERE storage IN (" +
+      sums + ")");
+  const std::vector<Finding> findings = findings_of(data);
+  ASSERT_EQ(findings.size(), 1u);
+  EXPECT_EQ(findings[0].growth->holder, "main: losses");
+  EXPECT_EQ(findings[0].predicted_peak, Bytes(5000 + 700 + 300 + 1000)) << "what the last step made is in use";
+  EXPECT_EQ(findings[0].dead_at_peak, Bytes(6000 + 5000));
 }
 
 TEST(Grows, WhatOnlyACycleHoldsGoesWithIt) {

@@ -43,6 +43,8 @@ struct Growth {
   /// Storages that larger ones of the holder have replaced, and those of a round that has not ended. They are not in
   /// the sums, but a peak contains them.
   std::vector<GrowingStorage> beside;
+  /// What the holder has of the sums of small blocks: made before storages of that size were tracked.
+  std::vector<Gap> of_sums;
   std::vector<GrowingSite> sites;  ///< most bytes first
   Storing stored_by;               ///< statements that may have put them there
 };
@@ -58,11 +60,37 @@ class HeldStorages {
   /// alone.
   /// @param there  bytes of all storages without rows at the end
   void add_small(const TraceData& data, const Container& container, double there);
+  /// True if all of its storages are so small that they are tracked only where they become more.
+  [[nodiscard]] bool are_small() const;
+  [[nodiscard]] StorageId first() const { return storages_.front().storage; }
 
  private:
   std::vector<GrowingStorage> storages_;
   std::map<StackId, GrowingSite> sites_;
   Bytes bytes_;
+};
+
+/// What containers hold of the sums of small blocks, where their tracked storages are small, too: storages of that size
+/// were tracked only once they had become more and more. What stays of the sums until the reading shows how much of it
+/// was there before.
+class SmallBefore {
+ public:
+  /// @param until  the end of the growth
+  SmallBefore(const TraceData& data, StringId device, Sequence until);
+
+  void add(const Container& container) { of_containers_ += container.small.value; }
+  /// After all such containers have been added.
+  [[nodiscard]] std::vector<Gap> gaps(const Container& container) const;
+
+ private:
+  struct Sum {
+    const Block* block;
+    std::int64_t stays;  ///< bytes: the least from then on
+  };
+
+  const TraceData& data_;
+  std::vector<Sum> sums_;  ///< in order
+  std::int64_t of_containers_ = 0;
 };
 
 /// Bytes of all devices' storages without rows.

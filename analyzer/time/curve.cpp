@@ -24,9 +24,8 @@ void add_gap(const Gap& gap, std::vector<Event>& events) {
   const bool to_the_end = !gap.to.valid() || (life.ended() && gap.to >= life.to_seq);
   const Sequence to = to_the_end ? life.to_seq : gap.to;
   if (to.valid() && to <= from) return;
-  const std::int64_t bytes = gap.block->bytes.value + gap.small.value;
-  events.push_back({from, -bytes, {}, nullptr});
-  if (to.valid()) events.push_back({to, bytes, {}, nullptr});
+  events.push_back({from, -gap.bytes(), {}, nullptr});
+  if (to.valid()) events.push_back({to, gap.bytes(), {}, nullptr});
 }
 
 /// In an interval without rows, the curve goes to its peak and then to its end, at once.

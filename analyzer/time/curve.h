@@ -2,7 +2,9 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -17,7 +19,10 @@ namespace dcmt::analyzer {
 struct Gap {
   const Block* block = nullptr;
   Sequence from, to;
-  Bytes small = {};  ///< bytes of blocks without rows that end with it
+  Bytes small = {};                ///< bytes of blocks without rows that end with it
+  std::optional<Bytes> part = {};  ///< of a sum of small blocks: only so many bytes of it
+
+  [[nodiscard]] std::int64_t bytes() const { return part.value_or(block->bytes).value + small.value; }
 };
 
 struct CurvePoint {

@@ -4,6 +4,8 @@
 #include <string_view>
 #include <vector>
 
+#include "trace/base/followed_bytes.h"
+
 namespace dcmt::recorder {
 namespace {
 
@@ -63,8 +65,22 @@ Status OwnerBook::write_owner(RowId storage, std::int64_t position, const scan::
   return journal_.writer.write(row);
 }
 
+std::vector<std::int64_t> OwnerBook::bytes_without_rows(const MemoryReading& reading) {
+  const UnderWay& begun = under_way(reading.scope);
+  std::vector<std::int64_t> bytes;
+  for (const scan::CommonContainer& each : reading.found.containers)
+    bytes.push_back(static_cast<std::int64_t>(each.small_bytes));
+  for (const scan::HeldStorage& held : reading.found.storages) {
+    const auto size = static_cast<std::int64_t>(held.bytes);
+    if (size >= kFollowedBytes || held.otherwise || held.containers.size() != 1) continue;
+    if (!begun.alive.contains(held.storage)) bytes[held.containers.front()] += size;
+  }
+  return bytes;
+}
+
 Expected<std::vector<RowId>> OwnerBook::write_containers(const MemoryReading& reading) {
   std::vector<RowId> rows;
+  const std::vector<std::int64_t> without_rows = bytes_without_rows(reading);
   for (const scan::CommonContainer& each : reading.found.containers) {
     DCMT_ASSIGN_OR_RETURN(const RowId path, journal_.writer.intern(each.path));
     ContainerRow& row = containers_[path];
@@ -80,7 +96,7 @@ Expected<std::vector<RowId>> OwnerBook::write_containers(const MemoryReading& re
     row.entries = static_cast<std::int64_t>(each.entries);
     row.last_scan = scan_;
     // A reading of variables misses references, so it may count too little as held by the container alone.
-    const auto small = static_cast<std::int64_t>(each.small_bytes);
+    const std::int64_t small = without_rows[rows.size()];
     if (reading.scope == scan::Scope::kAll || small >= row.small_bytes) {
       row.small_bytes = small;
       row.small_scan = scan_;

@@ -70,6 +70,9 @@ class OwnerBook {
   };
   [[nodiscard]] UnderWay& under_way(scan::Scope scope) { return under_way_[static_cast<std::size_t>(scope)]; }
   Status write_owner(RowId storage, std::int64_t position, const scan::Holder& holder, bool waited);
+  /// By container: bytes of storages that only its entries lead to. They were too small to get rows when they were
+  /// made, also if storages of their size are tracked by now.
+  std::vector<std::int64_t> bytes_without_rows(const MemoryReading& reading);
   /// Returns the row of each container of a reading.
   Expected<std::vector<RowId>> write_containers(const MemoryReading& reading);
   /// A longer reading that began before `begun` is older although it ends later: it does not change this storage.

@@ -175,6 +175,23 @@ TEST_F(OwnerBookTest, AReadingOfVariablesDoesNotLowerWhatAContainerHoldsInSmallS
   EXPECT_EQ(rows(sql), (Rows{"1||200|3|3"}));
 }
 
+TEST_F(OwnerBookTest, WhatWasMadeBeforeItsSizeWasTrackedIsSmall) {
+  owners_->begin(scan::Scope::kAll, {{0xA0, 1}});
+  MemoryReading reading;
+  reading.found.containers = {{"main: losses", "train.py:1", "list", 7, 50}, {"main: seen", "train.py:1", "list", 3}};
+  reading.found.storages = {held(0xA0, "main: losses[9]"), held(0xB0, "main: losses[1]"), held(0xC0, "main: losses[2]"),
+                            held(0xD0, "main: losses[3]")};
+  for (scan::HeldStorage& each : reading.found.storages) {
+    each.bytes = 40'000;
+    each.otherwise = false;
+    each.containers = {0};
+  }
+  reading.found.storages[2].bytes = kFollowedBytes;  // was made while the process was read
+  reading.found.storages[3].containers = {0, 1};
+  ASSERT_TRUE(owners_->end(reading).ok());
+  EXPECT_EQ(rows("SELECT id, '', small_bytes, 0, 0 FROM container"), (Rows{"1||40050|0|0", "2||0|0|0"}));
+}
+
 TEST_F(OwnerBookTest, AReadingOfEverythingExplainsWhatALaterOneOfVariablesDidNot) {
   MemoryReading reading;
   reading.found.containers = {{"main: losses", "train.py:1", "list", 7}};
