@@ -54,7 +54,10 @@ class Places {
  public:
   /// @param turns  ends of steps and backward passes, ascending
   Places(const TraceData& data, Sequence end, std::vector<Sequence> turns)
-      : data_(data), end_(end), clock_(data, end, turns), turns_(std::move(turns)) {
+      : data_(data),
+        end_(end),
+        clocks_{WorkClock(data, end, turns), WorkClock(data, end, turns, true)},
+        turns_(std::move(turns)) {
     for (const Storage& storage : data.storages) {
       if (storage.bytes.value > 0 && storage.span.from_seq <= end && !is_gathered(data, storage.id))
         born_[storage.birth.stack].push_back(&storage);
@@ -71,16 +74,15 @@ class Places {
 
  private:
   static Sequence from_of(const Storage* storage) { return storage->span.from_seq; }
-  [[nodiscard]] double work_at(const Storage* storage) const { return clock_.at(storage->span.from_seq); }
   [[nodiscard]] bool lives_on(const Storage* storage) const {
     return storage->span.covers(end_) && bytes_at(data_, *storage, end_).value > 0;
   }
-  [[nodiscard]] bool is_even(const Born& kept) const;
+  [[nodiscard]] static bool is_even(const WorkClock& clock, const Born& kept);
   [[nodiscard]] bool last_is_kept(const Born& kept) const;
-  [[nodiscard]] bool is_beyond(const Born& born, const Born& kept) const;
+  [[nodiscard]] bool is_beyond(const WorkClock& clock, const Born& born, const Born& kept) const;
   [[nodiscard]] bool still_keeps(const Born& born, const Born& kept) const;
   [[nodiscard]] static bool is_regular(const Born& born, const Born& kept);
-  [[nodiscard]] bool goes_on(const Born& born, const Born& kept) const;
+  [[nodiscard]] bool goes_on(const WorkClock& clock, const Born& born, const Born& kept) const;
   [[nodiscard]] bool converts(const Born& kept) const;
   [[nodiscard]] bool most_places_grow(const Born& chain) const;
   [[nodiscard]] static Born chain_to(const Born& born, Born::const_reverse_iterator last);
@@ -88,21 +90,24 @@ class Places {
 
   const TraceData& data_;
   const Sequence end_;
-  const WorkClock clock_;
+  /// Where a program works on small values only, nothing ends that is tracked.
+  const std::array<WorkClock, 2> clocks_;
   const std::vector<Sequence> turns_;
   std::unordered_map<StackId, Born> born_;
 };
 
+double work_at(const WorkClock& clock, const Storage* storage) { return clock.at(storage->span.from_seq); }
+
 /// What lives on was born all along a stretch of the program's work.
-bool Places::is_even(const Born& kept) const {
-  const double first = work_at(kept.front());
-  const double span = work_at(kept.back()) - first;
-  if (span < kLeastWork || span < kLeastShareOfWork * clock_.total()) return false;
+bool Places::is_even(const WorkClock& clock, const Born& kept) {
+  const double first = work_at(clock, kept.front());
+  const double span = work_at(clock, kept.back()) - first;
+  if (span < kLeastWork || span < kLeastShareOfWork * clock.total()) return false;
   std::array<std::size_t, 4> quarters{};
   std::size_t births = 0;
   double before = -1;
   for (const Storage* each : kept) {
-    const double at = work_at(each);
+    const double at = work_at(clock, each);
     births += at != before ? 1 : 0;
     before = at;
     ++quarters[std::min<std::size_t>(3, static_cast<std::size_t>(4 * (at - first) / span))];
@@ -121,7 +126,7 @@ bool Places::last_is_kept(const Born& kept) const {
   return !held->containers.empty() || (!paths.empty() && is_lasting_cycle(data_.text(paths.front().path)));
 }
 
-bool Places::is_beyond(const Born& born, const Born& kept) const {
+bool Places::is_beyond(const WorkClock& clock, const Born& born, const Born& kept) const {
   const Sequence first = kept.front()->span.from_seq;
   std::vector<std::pair<Sequence, int>> changes;  // a new value is made before a variable drops the one before
   double longest = 0;
@@ -131,7 +136,8 @@ bool Places::is_beyond(const Born& born, const Born& kept) const {
       changes.emplace_back(each->span.from_seq, 1);
       if (ended) changes.emplace_back(each->span.to_seq, -1);
     }
-    if (ended && each->span.to_seq > first) longest = std::max(longest, clock_.at(each->span.to_seq) - work_at(each));
+    if (ended && each->span.to_seq > first)
+      longest = std::max(longest, clock.at(each->span.to_seq) - work_at(clock, each));
   }
   std::ranges::sort(changes);
   std::int64_t alive = 0, most = 0;
@@ -140,7 +146,7 @@ bool Places::is_beyond(const Born& born, const Born& kept) const {
     alive += change;
   }
   return static_cast<double>(kept.size()) > kBeyond * static_cast<double>(most) &&
-         clock_.total() - work_at(kept.front()) > kBeyond * longest;
+         clock.total() - work_at(clock, kept.front()) > kBeyond * longest;
 }
 
 bool Places::still_keeps(const Born& born, const Born& kept) const {
@@ -168,11 +174,12 @@ bool Places::is_regular(const Born& born, const Born& kept) {
 }
 
 /// True unless the program goes on without growth, as beside a cache that is full, or had only prepared its work.
-bool Places::goes_on(const Born& born, const Born& kept) const {
+bool Places::goes_on(const WorkClock& clock, const Born& born, const Born& kept) const {
   double longest = 0;
-  for (std::size_t i = 1; i < kept.size(); ++i) longest = std::max(longest, work_at(kept[i]) - work_at(kept[i - 1]));
-  const double last = work_at(kept.back());
-  const double pause = clock_.total() - last;
+  for (std::size_t i = 1; i < kept.size(); ++i)
+    longest = std::max(longest, work_at(clock, kept[i]) - work_at(clock, kept[i - 1]));
+  const double last = work_at(clock, kept.back());
+  const double pause = clock.total() - last;
   if (pause <= kLongPause * longest) return true;
   const Sequence from = kept.front()->span.from_seq, to = kept.back()->span.from_seq;
   const auto turns = [&](Sequence since, Sequence until) {
@@ -188,7 +195,7 @@ bool Places::goes_on(const Born& born, const Born& kept) const {
     beside += static_cast<double>(end - begin);
     after += static_cast<double>(others.end() - end);
   }
-  return after / pause < kGoesOn * beside / (last - work_at(kept.front()));
+  return after / pause < kGoesOn * beside / (last - work_at(clock, kept.front()));
 }
 
 /// The mean size in the second half beside that in the first half.
@@ -237,9 +244,11 @@ bool Places::converts(const Born& kept) const {
 Born Places::growing(const Born& born) const {
   Born kept;
   std::ranges::copy_if(born, std::back_inserter(kept), [this](const Storage* each) { return lives_on(each); });
+  const auto spreads = [&](const WorkClock& clock) {
+    return is_even(clock, kept) && is_beyond(clock, born, kept) && goes_on(clock, born, kept);
+  };
   const bool grows = kept.size() >= kFewestBirths && (kept.size() > kFewestBirths || last_is_kept(kept)) &&
-                     is_even(kept) && is_beyond(born, kept) && still_keeps(born, kept) && goes_on(born, kept) &&
-                     !converts(kept);
+                     std::ranges::any_of(clocks_, spreads) && still_keeps(born, kept) && !converts(kept);
   return grows ? kept : Born();
 }
 
@@ -284,7 +293,8 @@ std::vector<Born> Places::replacing(const Born& born) const {
   }
   const auto grows = [&](Born& chain) {
     std::ranges::reverse(chain);
-    return chain.size() >= kFewestBirths && is_even(chain) && goes_on(born, chain) && !most_places_grow(chain);
+    const auto spreads = [&](const WorkClock& clock) { return is_even(clock, chain) && goes_on(clock, born, chain); };
+    return chain.size() >= kFewestBirths && std::ranges::any_of(clocks_, spreads) && !most_places_grow(chain);
   };
   if (last.empty()) return {};
   if (Born chain = chain_to(born, last.front()); grows(chain)) return {std::move(chain)};

@@ -5,6 +5,7 @@
 #include <deque>
 #include <functional>
 #include <optional>
+#include <string>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -51,6 +52,36 @@ TEST(GrowingSites, AListGrowsInALoopWithoutSteps) {
   ASSERT_TRUE(site);
   EXPECT_EQ(site->living.size(), 12u);
   EXPECT_EQ(site->rounds->kind(), RoundKind::kCall);
+}
+
+/// The values of some programs are all small but those that they keep. Without any, nothing separates a loop from the
+/// making of a data set.
+TEST(GrowingSites, SmallBlocksThatEndAreWork) {
+  for (const bool works : {true, false}) {
+    TestTrace trace;
+    std::string sums;
+    Handle sum = trace.allocate(200);
+    const auto change_to = [&](std::int64_t bytes) {
+      trace.drop(sum);
+      at_line(trace, 1);
+      sum = trace.allocate(bytes);
+      sums += (sums.empty() ? "" : ", ") + std::to_string(trace.storage_id(sum).value);
+    };
+    for (int i = 0; i < 12; ++i) {
+      if (works) change_to(200 + 64);
+      at_line(trace, kLine);
+      trace.allocate(100);
+      if (works) change_to(200);
+    }
+    const TraceData data = trace.load(
+        "INSERT INTO string(id, text) SELECT max(id) + 1, 'under 64 KiB, not followed' FROM string;"
+        "UPDATE block SET owner = (SELECT max(id) FROM string) WHERE storage IN (" +
+        sums +
+        ");"
+        "DELETE FROM storage WHERE id IN (" +
+        sums + ")");
+    EXPECT_EQ(growing_sites(data).sites.size(), works ? 1u : 0u);
+  }
 }
 
 TEST(GrowingSites, GrowthBeginsLateSkipsTurnsAndNeedsFiveBirths) {

@@ -2,15 +2,36 @@
 
 #include <algorithm>
 #include <iterator>
+#include <map>
+
+#include "analyzer/storages/group_names.h"
 
 namespace dcmt::analyzer {
+namespace {
 
-WorkClock::WorkClock(const TraceData& data, Sequence end, const std::vector<Sequence>& turns) : end_(end) {
+/// Each time that the sum of a device's small blocks fell.
+std::vector<Sequence> ends_of_small_blocks(const TraceData& data, Sequence end) {
+  std::vector<Sequence> ends;
+  std::map<StringId, Bytes> latest;  // by device
+  for (const auto& [from, block] : data.blocks_by_begin) {
+    if (from > end || !is_sum_of_small_blocks(data, *block)) continue;
+    Bytes& before = latest[block->device];
+    if (block->bytes < before) ends.push_back(from);
+    before = block->bytes;
+  }
+  return ends;
+}
+
+}  // namespace
+
+WorkClock::WorkClock(const TraceData& data, Sequence end, const std::vector<Sequence>& turns, bool with_small)
+    : end_(end) {
   for (const Storage& storage : data.storages) {
     if (storage.bytes.value > 0 && storage.span.ended() && storage.span.to_seq <= end)
       ticks_.push_back(storage.span.to_seq);
   }
   std::ranges::copy_if(turns, std::back_inserter(ticks_), [end](Sequence turn) { return turn <= end; });
+  if (with_small) std::ranges::copy(ends_of_small_blocks(data, end), std::back_inserter(ticks_));
   std::ranges::sort(ticks_);
   double without = 0;
   for (const Interval& interval : data.intervals) {

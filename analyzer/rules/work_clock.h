@@ -14,7 +14,8 @@ class WorkClock {
  public:
   /// @param end  later events belong to the end of the program
   /// @param turns  ends of the steps and backward passes
-  WorkClock(const TraceData& data, Sequence end, const std::vector<Sequence>& turns);
+  /// @param with_small  also each time that small blocks, whose storages have no rows, became fewer
+  WorkClock(const TraceData& data, Sequence end, const std::vector<Sequence>& turns, bool with_small = false);
 
   [[nodiscard]] double at(Sequence seq) const;
   [[nodiscard]] double total() const { return at(end_); }

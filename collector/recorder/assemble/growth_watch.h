@@ -15,7 +15,7 @@ namespace dcmt::recorder {
 
 /// Bytes of storages, by how certain it is that the program keeps more and more of them.
 struct GrowingBytes {
-  std::int64_t signs = 0;    ///< the number at a place has doubled, by births between which other storages ended
+  std::int64_t signs = 0;    ///< the number at a place has doubled, by births between which the program did other work
   std::int64_t goes_on = 0;  ///< it has doubled once more
 };
 
@@ -29,6 +29,8 @@ class GrowthWatch {
   /// gradients and an optimizer's state are made one after the other, too. Only the end of a step shows that: a program
   /// without steps may keep what it has made.
   void step_ended();
+  /// Small blocks, whose storages are not tracked, have become fewer.
+  void small_blocks_ended() { ++work_; }
 
   /// Bytes of the places whose storages become more and more.
   [[nodiscard]] GrowingBytes growing() const { return growing_; }
@@ -37,7 +39,7 @@ class GrowthWatch {
   struct Site {
     std::int64_t bytes = 0;
     std::int64_t alive = 0;
-    std::int64_t births = 0;  ///< those between which other storages, or steps, ended
+    std::int64_t births = 0;  ///< those between which storages or steps ended
     std::int64_t work = -1;   ///< at the latest of these
     std::int64_t before = 0;  ///< alive when it doubled last; made together at first
     int doubled = 0;
@@ -53,7 +55,7 @@ class GrowthWatch {
   std::unordered_map<RowId, Site> sites_;
   std::vector<Site*> growing_sites_;  ///< those that have doubled, and have not stopped
   std::int64_t next_check_ = 0;       ///< work
-  std::int64_t work_ = 0;             ///< storages and steps that have ended
+  std::int64_t work_ = 0;             ///< storages, small blocks and steps that have ended
   GrowingBytes growing_;
 };
 

@@ -482,6 +482,7 @@ Expected<bool> Lifetimes::small_blocks(const wire::SmallBlocksRecord& record) {
     blocks_.begin(key, row);
   }
   small_bytes_ += more;
+  if (more < 0) growth_.small_blocks_ended();
   see_height(*device, journal_.rows.sums().change(*device, more, journal_.now));
   return more > 0;
 }
