@@ -112,7 +112,7 @@ bool OwnerBook::says_less(const Said& said, const Said& than) {
 }
 
 Status OwnerBook::write_held(RowId storage, const scan::HeldStorage& held, Said said) {
-  HeldRow row{storage, scan_, name_of(held.role), held.otherwise};
+  HeldRow row{storage, scan_, name_of(held.role), said.otherwise};
   if (held.module != 0) {
     DCMT_ASSIGN_OR_RETURN(row.module, modules_.row_of(held.module));
   }
@@ -225,9 +225,10 @@ Status OwnerBook::end(const MemoryReading& reading) {
       continue;
     }
     note_newer(begun, row);
-    if (before == said_.end() || !says_less(said, before->second)) {
-      DCMT_RETURN_IF_ERROR(write_held(row, *held, std::move(said)));
-    }
+    const bool says_more = before == said_.end() || !says_less(said, before->second);
+    // What was explained before and is in the same containers is still there, and explained.
+    if (!says_more && said.containers == before->second.containers) said = before->second;
+    if (says_more || !said.is_unexplained) DCMT_RETURN_IF_ERROR(write_held(row, *held, std::move(said)));
     DCMT_RETURN_IF_ERROR(write_owners(row, *held, reading.waited));
   }
   // An object that a reading of variables did not find may still exist.

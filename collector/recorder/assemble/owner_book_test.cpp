@@ -159,6 +159,22 @@ TEST_F(OwnerBookTest, AReadingThatLacksReferencesDoesNotReplaceOneThatExplainsTh
   EXPECT_EQ(rows("SELECT storage, '', scan, otherwise, 0 FROM held"), (Rows{"1||3|1|0", "2||3|1|0"}));
 }
 
+/// Else the latest reading would seem to have found only what was made since.
+TEST_F(OwnerBookTest, WhatIsStillInItsContainerIsFoundThereAlsoWhereNotAllReferencesAreExplained) {
+  for (const bool is_unexplained : {false, true}) {
+    owners_->begin(scan::Scope::kVariables, {{0xA0, 1}});
+    MemoryReading reading;
+    reading.scope = scan::Scope::kVariables;
+    reading.found.containers = {{"main: losses", "train.py:1", "list", 7}};
+    reading.found.storages = {held(0xA0, "main: losses[0]")};
+    reading.found.storages[0].containers = {0};
+    reading.found.storages[0].otherwise = reading.found.storages[0].is_unexplained = is_unexplained;
+    ASSERT_TRUE(owners_->end(reading).ok());
+  }
+  EXPECT_EQ(rows("SELECT storage, '', scan, otherwise, 0 FROM held"), (Rows{"1||2|0|0"}));
+  EXPECT_EQ(rows("SELECT storage, '', container, scan, 0 FROM held_in"), (Rows{"1||1|2|0"}));
+}
+
 TEST_F(OwnerBookTest, AReadingOfVariablesDoesNotLowerWhatAContainerHoldsInSmallStorages) {
   const auto read = [&](scan::Scope scope, std::uint64_t small) {
     owners_->begin(scope, {});
