@@ -88,15 +88,24 @@ void Holding::add_adding(const OutlivingSite& site) {
     }
   }
   for (const auto& [container, by_scan] : found) {
-    std::size_t gone = 0;
-    for (const auto& [scan, series] : by_scan) gone += series.size();
-    const Series& last = by_scan.rbegin()->second;
-    gone -= last.size();
+    const auto& [latest, last] = *by_scan.rbegin();
+    std::ptrdiff_t gone = 0;
+    for (const auto& [scan, series] : by_scan) {
+      if (scan == latest) break;
+      gone += std::ranges::count_if(series, [&](const Living* each) { return !leads_to(*each, container, latest); });
+    }
     std::set<std::size_t> rounds;
     for (const Living* each : last) rounds.insert(each->round);
-    const bool adds = rounds.size() >= kFewestAtOnce && gone <= last.size();
+    const bool adds = rounds.size() >= kFewestAtOnce && gone <= std::ssize(last);
     if (adds || site.replaces()) adding_.insert(container);
   }
+}
+
+bool Holding::leads_to(const Living& living, ContainerId container, ScanId scan) const {
+  const std::string_view name = data_.text(data_.owners.container(container)->path);
+  return std::ranges::any_of(data_.owners.paths_to(living.storage->id), [&](const OwnerPath& path) {
+    return path.confirmed && path.last_scan >= scan && data_.text(path.path).starts_with(name);
+  });
 }
 
 void Holding::add_returned(const OutlivingSite& site) {

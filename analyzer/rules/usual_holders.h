@@ -51,6 +51,9 @@ class Holding {
  private:
   void add_adding(const OutlivingSite& site);
   void add_returned(const OutlivingSite& site);
+  /// True if this reading, or a later one, found a path through the container to the storage, although it could not
+  /// say by whom all references are.
+  [[nodiscard]] bool leads_to(const Living& living, ContainerId container, ScanId scan) const;
 
   const TraceData& data_;
   /// Containers that add: one reading found storages of several rounds in them at once, and what earlier ones had found
