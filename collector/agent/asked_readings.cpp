@@ -31,6 +31,9 @@ constexpr std::uint64_t kPartForAnswer = 8, kLongReading = kSecond;
 constexpr std::uint64_t kHoldAnswer = kSecond / 10, kLongestHold = kSecond / 2;
 /// All holds of a job: this time, and a share of the time since its first record.
 constexpr std::uint64_t kFreeHolds = kSecond * 6 / 10, kShareOfTime = 500;
+/// One hold takes at most this part of the time that is left, so some is left for later parts of the run: frames of a
+/// compiler lead to a hundred times the objects of a training loop. The reading goes on without the hold.
+constexpr std::uint64_t kPartOfLeft = 4;
 /// Records between two holds: their number so far over the divisor, and no fewer than the least.
 constexpr std::uint64_t kLeastWork = 64, kWorkDivisor = 6;
 /// A hold that has cost more than this part of what is left makes the next one wait for as many records as there were:
@@ -99,8 +102,9 @@ void hold_here() noexcept {
   const std::uint64_t left = left_for_holds(header, from);
   if (left == 0 || !ask(header.asked_reading, AskedReading::kHeld)) return;
   const int error = errno;
-  if (!changes(header.asked_reading, AskedReading::kHeld, from + kHoldAnswer) ||
-      !changes(header.asked_reading, AskedReading::kUnderWay, from + kLongestHold)) {
+  const std::uint64_t longest = std::min(kLongestHold, left / kPartOfLeft);
+  if (!changes(header.asked_reading, AskedReading::kHeld, from + std::min(kHoldAnswer, longest)) ||
+      !changes(header.asked_reading, AskedReading::kUnderWay, from + longest)) {
     stop_waiting(header.asked_reading);
   }
   const std::uint64_t held = nanoseconds(CLOCK_MONOTONIC) - from;

@@ -380,6 +380,7 @@ Expected<Census> Censuses::take(const CensusOptions& options) {
   std::optional<Counts> counts;
   if (is_near) counts.emplace(graph, memory);
   add_containers(nodes, small, naming, text, counts ? &*counts : nullptr, census);
+  if (options.on_holders) options.on_holders();
   census.arrays = held_arrays(graph, memory, types, naming.paths, text);
   if (options.collections > 0) {
     const bool is_complete = graph.edges().size() < limits.most_edges;

@@ -131,6 +131,8 @@ struct CensusOptions {
   /// Computes what would be freed with each object, and names this many. Only with Scope::kAll.
   std::size_t retained = 0;
   std::vector<Address> modules = {};  ///< addresses of torch.nn.Modules to name
+  /// Called once all holders are named: a program that waits for them can go on. May be empty.
+  std::function<void()> on_holders = {};
 };
 
 /// Takes censuses of one process. Later ones are cheaper: they begin by reading the memory of the first one, in large

@@ -67,6 +67,8 @@ Expected<MemoryReading> MemoryReader::read(const scan::CensusOptions& options) {
 void MemoryReader::start(scan::CensusOptions options) {
   options.scope = scope_;
   options.collections = kCollections;
+  has_holders_.store(false, std::memory_order_relaxed);
+  options.on_holders = [this] { has_holders_.store(true, std::memory_order_release); };
   if (scope_ == scan::Scope::kAll) reading = true;
   try {
     result_ = std::async(std::launch::async, [this, options = std::move(options)] { return read(options); });

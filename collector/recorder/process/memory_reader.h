@@ -3,6 +3,7 @@
 
 #include <sys/types.h>
 
+#include <atomic>
 #include <future>
 #include <memory>
 #include <optional>
@@ -25,6 +26,8 @@ class MemoryReader {
   MemoryReader& operator=(const MemoryReader&) = delete;
 
   [[nodiscard]] bool is_reading() const { return result_.valid(); }
+  /// True if the running reading has named all holders: what it does now does not depend on them.
+  [[nodiscard]] bool has_holders() const { return has_holders_.load(std::memory_order_acquire); }
   /// True if the recorder would stay small with a reading.
   [[nodiscard]] bool fits() const;
   /// True if a reading may begin now: it fits, and no other reading of everything runs in the recorder. A reading of
@@ -44,6 +47,7 @@ class MemoryReader {
   const scan::Scope scope_;
   std::unique_ptr<scan::Censuses> censuses_;  ///< only the reading thread uses it while there is one
   std::future<Expected<MemoryReading>> result_;
+  std::atomic<bool> has_holders_{false};
   std::size_t needs_;  ///< bytes that a reading is expected to need
 };
 

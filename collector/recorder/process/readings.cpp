@@ -78,9 +78,11 @@ Progress Readings::progress() {
 Status Readings::serve() {
   // The process has published its last events before it asked.
   DCMT_RETURN_IF_ERROR(process_.drain().status());
-  if (process_.spool().asked_reading() == AskedReading::kRequested) {
+  const AskedReading asked = process_.spool().asked_reading();
+  held_ = held_ && asked == AskedReading::kUnderWay;  // else the program has gone on before the answer
+  if (asked == AskedReading::kRequested) {
     serve_request();
-  } else if (process_.spool().asked_reading() == AskedReading::kHeld || held_) {
+  } else if (asked == AskedReading::kHeld || held_) {
     serve_hold();
   } else if (!requested_) {
     if (!program_ended_) DCMT_RETURN_IF_ERROR(samplers_.sample_last());
@@ -110,8 +112,9 @@ void Readings::serve_request() {
 
 void Readings::serve_hold() {
   if (held_) {
-    if (variables_ != nullptr && variables_->is_reading()) return;
+    if (variables_ != nullptr && variables_->is_reading() && !variables_->has_holders()) return;
     held_ = false;
+    began_[static_cast<std::size_t>(scan::Scope::kVariables)].waited = true;
     return process_.spool().answer(AskedReading::kDone);
   }
   if (variables_ == nullptr || !begins_ || !process_.seconds() || program_ended_)
@@ -149,7 +152,7 @@ void Readings::start(MemoryReader& reader, scan::Scope scope, bool for_objects) 
   Assembler& assembler = process_.assembler();
   const double now = process_.seconds().value_or(0);
   const bool waits = process_.spool().asked_reading() == AskedReading::kUnderWay && (held_ || program_ended_);
-  began_[static_cast<std::size_t>(scope)] = {now, progress(), waits, program_ended_, for_objects};
+  began_[static_cast<std::size_t>(scope)] = {now, progress(), waits, false, program_ended_, for_objects};
   objects_.begin(scope);
   assembler.reading_begins(scope);
   if (scope == scan::Scope::kAll && extra_ == Extra::kWanted) extra_ = Extra::kUnderWay;
@@ -180,13 +183,13 @@ Status Readings::receive(MemoryReader& reader, bool wait) {
   DCMT_RETURN_IF_ERROR(process_.drain().status());
   MemoryReading done = std::move(**reading);
   const Began& began = began_[static_cast<std::size_t>(done.scope)];
-  done.waited = began.waits && process_.spool().asked_reading() == AskedReading::kUnderWay;
+  done.waited = began.waited || (began.waits && process_.spool().asked_reading() == AskedReading::kUnderWay);
   // What was read while the program ended may be of functions that had returned.
   done.ended = began.ended || program_ended_ || process_.spool().asked_reading() == AskedReading::kEnded;
   objects_.done(done.scope, began.at, began.for_objects ? done.cpu_seconds : 0, done.found);
-  // A reading that the program requested does not count for the recorder's share.
+  // A reading that the program requested does not count for the recorder's share. Holds have a limit of their own.
   if (!began.for_objects && !requested_) {
-    schedule_.done(done.scope, began.at, done.cpu_seconds, began.program);
+    schedule_.done(done.scope, began.at, began.waits && !began.ended ? 0 : done.cpu_seconds, began.program);
   }
   return process_.assembler().reading_ended(done);
 }

@@ -67,6 +67,7 @@ class Readings {
     double at = 0;             ///< begin, in seconds as of SpoolDrain
     Progress program;          ///< at the begin: the reading may miss later events
     bool waits = false;        ///< the process waits for it
+    bool waited = false;       ///< the process has waited until its holders were named
     bool ended = false;        ///< the program had ended
     bool for_objects = false;  ///< only `objects_` wanted it
   };
@@ -77,7 +78,7 @@ class Readings {
   bool failed_ = false;
   bool requested_ = false;            ///< the program has requested the running readings
   bool all_follows_ = false;          ///< the reading of everything begins when that of variables is over: it decides
-  bool held_ = false;                 ///< the program waits for the running reading of variables
+  bool held_ = false;                 ///< the program waits for the holders of the running reading of variables
   bool program_ended_ = false;        ///< its memory is being destroyed, or waits for the last readings
   int last_readings_ = 0;             ///< readings of everything that began because the program had ended
   bool read_variables_last_ = false;  ///< a reading of variables began for that reason
