@@ -294,18 +294,30 @@ class Files {
     std::map<StringId, std::set<std::size_t>> lines;
     each_frame([&](const Frame& frame, StackId) { lines[frame.file].insert(static_cast<std::size_t>(frame.line)); });
     for (const SourceFile& source : data.sources) {
-      if (const auto made = lines.find(source.path); made != lines.end()) add(source, made->second);
+      if (const auto made = lines.find(source.path); made != lines.end()) {
+        add(source, made->second, files_);
+      } else {
+        add(source, {}, others_);
+      }
     }
   }
   /// All that the trace has.
   explicit Files(const TraceData& data) : data_(data) {
-    for (const SourceFile& source : data.sources) add(source, {});
+    for (const SourceFile& source : data.sources) add(source, {}, files_);
   }
 
   template <class In>
   [[nodiscard]] FoundLines all(In in) const {
     FoundLines found;
     for (const UserFile& file : files_) std::ranges::move(in(file), std::back_inserter(found));
+    return found;
+  }
+
+  /// The same of the files through which no storage was made.
+  template <class In>
+  [[nodiscard]] FoundLines others(In in) const {
+    FoundLines found;
+    for (const UserFile& file : others_) std::ranges::move(in(file), std::back_inserter(found));
     return found;
   }
 
@@ -326,10 +338,10 @@ class Files {
   }
 
  private:
-  void add(const SourceFile& source, const std::set<std::size_t>& made_at) {
+  void add(const SourceFile& source, const std::set<std::size_t>& made_at, std::deque<UserFile>& to) {
     const std::string_view path = data_.text(source.path);
     if (is_library_file(path) || is_compiler_output(path)) return;
-    by_path_[source.path] = &files_.emplace_back(short_path(path, 1), source.text, made_at);
+    by_path_[source.path] = &to.emplace_back(short_path(path, 1), source.text, made_at);
   }
 
   template <class Visit>
@@ -350,7 +362,7 @@ class Files {
 
   const TraceData& data_;
   const std::span<const StackId> made_at_;
-  std::deque<UserFile> files_;
+  std::deque<UserFile> files_, others_;
   std::map<StringId, const UserFile*> by_path_;
 };
 
@@ -394,6 +406,10 @@ std::vector<StoringStatement> texts_of(const FoundLines& found) {
 Storing stored_in(const Files& files, std::string_view holder) {
   const auto in = [&](auto search) { return files.all([&](const UserFile& file) { return search(file, holder); }); };
   FoundLines statements = rather(in(statements_in), uses_value);
+  // A callback, a metric or a cache in a file of its own stores what was made elsewhere.
+  if (statements.empty()) {
+    statements = files.others([&](const UserFile& file) { return statements_in(file, holder); });
+  }
   FoundLines calls = calls_of(files, statements, holder);
   // How what was made comes to the statement, or to a place that no statement of the user's files names. A statement in
   // a function without it has it by a parameter: what was only computed from it says nothing then.

@@ -41,8 +41,9 @@ struct Storing {
   std::vector<StoringStatement> calls;       ///< of the functions that have these statements
 };
 
-/// Searches the user's files that the storages' stacks pass through, as copied into the trace. Where no statement names
-/// the container, calls on the path to it take their place. Files without a copy are not searched.
+/// Searches the user's files that the storages' stacks pass through, as copied into the trace; where no statement there
+/// names the container, the user's other files; and where none does, calls on the path to it take their place. Files
+/// without a copy are not searched.
 [[nodiscard]] Storing stored_by(const TraceData& data, std::string_view holder, const std::vector<StackId>& made_at);
 
 /// As above, in all of the user's files that the trace has.

@@ -162,6 +162,27 @@ TEST(StoredByTest, CallsThatGetWhatWasMadeIfNoStatementNamesTheHolder) {
   }
 }
 
+TEST(StoredByTest, AnotherFileOfTheUsersIfThoseOfTheStacksHaveNoStatement) {
+  testing::TestTrace trace;
+  trace.stack = {{"train.py", "main", 2}};
+  trace.allocate(100);
+  trace.stack = {{"probe.py", "load", 1}};
+  trace.allocate(200);
+  TraceData data = trace.load();
+  for (const Frame& frame : data.frames) {
+    const bool is_probe = data.text(frame.file) == "probe.py";
+    data.sources.push_back({.path = frame.file,
+                            .text = is_probe ? "def save(self, x):\n  self.seen.append(x)\n"
+                                             : "def main():\n  out = net(x)\n  save(out)\n"});
+  }
+  const std::vector<StackId> made_at = {data.storages.begin()->birth.stack};
+  const Storing storing = stored_by(data, "main: probe.seen", made_at);
+  ASSERT_EQ(storing.statements.size(), 1u);
+  EXPECT_EQ(storing.statements[0].site, "probe.py:2");
+  ASSERT_EQ(storing.calls.size(), 1u);
+  EXPECT_EQ(storing.calls[0].site, "train.py:3");
+}
+
 TEST(StoredByTest, ACallThatGetsWhatWasComputedSaysNothingOfAParameter) {
   const Program program(
       "class Probe:\n  def __call__(self, m, i, output):\n    self.seen.append(output)\ndef main():\n  out = net(x)\n"

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <set>
 #include <string>
 #include <utility>
 
@@ -142,10 +143,9 @@ class Assembler::Impl {
   void reading_begins(scan::Scope scope) { owners_.begin(scope, lifetimes_.living_storages()); }
   Status reading_ended(const MemoryReading& reading) {
     const auto is_large = [](const scan::Collection& each) { return each.bytes >= kLargeCollection; };
+    files_.insert(reading.found.files.begin(), reading.found.files.end());
     // The code has the statement that fills it.
-    if (std::ranges::any_of(reading.found.collections, is_large)) {
-      DCMT_RETURN_IF_ERROR(censuses_.see_sources(reading.found.files));
-    }
+    if (std::ranges::any_of(reading.found.collections, is_large)) DCMT_RETURN_IF_ERROR(censuses_.see_sources(files_));
     return owners_.end(reading);
   }
   Status reading_failed(std::string_view why) {
@@ -213,7 +213,8 @@ class Assembler::Impl {
   OwnerBook owners_;
   GrowthWatch growth_;
   StepEnds step_ends_;
-  std::int64_t rounds_ = 0;  ///< ended steps that growth_ has processed
+  std::set<std::string> files_;  ///< of the program's functions and modules, by readings of its variables
+  std::int64_t rounds_ = 0;      ///< ended steps that growth_ has processed
   SmallBlocksThen small_blocks_;
   StreamNumbers streams_{journal_};
   SegmentBook segments_{journal_, streams_};
@@ -548,7 +549,7 @@ Status Assembler::Impl::finish() {
   DCMT_RETURN_IF_ERROR(write_open_rows());
   DCMT_RETURN_IF_ERROR(segments_.finish());
   if (records_ != 0 || has_past_) DCMT_RETURN_IF_ERROR(journal_.rows.finish(journal_.now));
-  DCMT_RETURN_IF_ERROR(censuses_.see_sources_of_held());
+  DCMT_RETURN_IF_ERROR(censuses_.see_sources_of_held(files_));
   DCMT_RETURN_IF_ERROR(losses_.commit());
   DCMT_RETURN_IF_ERROR(journal_.state.drop());
   DCMT_RETURN_IF_ERROR(journal_.writer.database().execute("DELETE FROM meta WHERE key = 'drained'"));

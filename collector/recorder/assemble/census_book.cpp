@@ -352,7 +352,7 @@ Status CensusBook::commit() {
   return {};
 }
 
-Status CensusBook::see_sources(const std::vector<std::string>& files) {
+Status CensusBook::see_sources(const std::set<std::string>& files) {
   std::size_t seen = 0;
   for (const std::string& file : files) {
     if (is_library_file(file) || file.find("-packages/") != std::string::npos) continue;
@@ -363,7 +363,7 @@ Status CensusBook::see_sources(const std::vector<std::string>& files) {
   return {};
 }
 
-Status CensusBook::see_sources_of_held() {
+Status CensusBook::see_sources_of_held(const std::set<std::string>& others) {
   // The reading names a growing list, and the source code has the statement that fills it.
   std::vector<std::pair<RowId, std::string>> files;
   DCMT_RETURN_IF_ERROR(each_row(journal_.writer.database(),
@@ -379,7 +379,7 @@ Status CensusBook::see_sources_of_held() {
   });
   if (files.size() > kMostSources) files.resize(kMostSources);
   for (const auto& [path, text] : files) DCMT_RETURN_IF_ERROR(sources_.see(path, text));
-  return {};
+  return files.empty() ? Status{} : see_sources(others);
 }
 
 Status CensusBook::finish() {

@@ -61,11 +61,11 @@ class CensusBook {
 
   Status commit();
   Status finish();
-  /// Copies the user's source files that made storages which readings found in containers. Call it after all other rows
-  /// are written.
-  Status see_sources_of_held();
+  /// Copies the user's source files that made storages which readings found in containers, and, if there are any, those
+  /// of `others`, which may have put them there. Call it after all other rows are written.
+  Status see_sources_of_held(const std::set<std::string>& others);
   /// Copies those of these files that are the user's.
-  Status see_sources(const std::vector<std::string>& files);
+  Status see_sources(const std::set<std::string>& files);
 
   /// The open edges of variables that, by the latest census of this storage, refer to a tensor of it.
   [[nodiscard]] std::vector<EdgeRow> names_of(RowId storage) const;
