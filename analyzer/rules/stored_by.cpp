@@ -22,6 +22,7 @@ namespace {
 
 constexpr std::size_t kLongestText = 100;  ///< of a statement, characters
 constexpr std::string_view kCycle = "cycle ";
+constexpr std::string_view kResults = " (lru_cache)";
 
 constexpr std::array<std::string_view, 10> kPuttingCalls = {
     "append", "appendleft", "extend", "extendleft", "insert", "add", "update", "setdefault", "put", "put_nowait"};
@@ -403,7 +404,19 @@ std::vector<StoringStatement> texts_of(const FoundLines& found) {
   return texts;
 }
 
+/// "features" of "main.Encoder.features (lru_cache)"; empty: the holder is no cache of a function's results.
+std::string_view cached_function(std::string_view holder) {
+  const std::size_t end = holder.find(kResults);
+  if (end == npos) return {};
+  const std::string_view path = holder.substr(0, end);
+  return path.substr(path.find_last_of(".: ") + 1);
+}
+
 Storing stored_in(const Files& files, std::string_view holder) {
+  if (const std::string_view function = cached_function(holder); !function.empty()) {
+    // Who calls the function has its result put into the cache.
+    if (FoundLines callers = files.callers_of({function}); !callers.empty()) return {texts_of(callers), {}};
+  }
   const auto in = [&](auto search) { return files.all([&](const UserFile& file) { return search(file, holder); }); };
   FoundLines statements = rather(in(statements_in), uses_value);
   // A callback, a metric or a cache in a file of its own stores what was made elsewhere.

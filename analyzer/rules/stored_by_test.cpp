@@ -208,6 +208,11 @@ TEST(StoredByTest, CallersAreThoseOfTheStacks) {
   EXPECT_EQ(program.lines(kCalls, "main: run.log"), (Lines{"run.step(2)"}));
 }
 
+TEST(StoredByTest, TheCallOfACachedFunctionAddsItsResult) {
+  const Program program(kSteps, {{"lib/torch/x.py", "mul", 5}, {"train.py", "step", 3}, {"train.py", "main", 7}});
+  EXPECT_EQ(program.lines(kStatements, "main.Run.step (lru_cache)"), (Lines{"run.step(2)"}));
+}
+
 TEST(StoredByTest, AMethodOfAnotherObjectIsNoCall) {
   const Program program(kSteps, {{"train.py", "main", 6}});
   EXPECT_EQ(program.lines(kCalls, "main: run.log"), (Lines{"run.step(1)"})) << "it makes the storages";
