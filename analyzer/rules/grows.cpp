@@ -13,6 +13,7 @@
 #include "analyzer/rules/growing_sites.h"
 #include "analyzer/rules/own_use.h"
 #include "analyzer/rules/rules.h"
+#include "analyzer/rules/small_before.h"
 #include "analyzer/rules/usual_holders.h"
 #include "analyzer/storages/holder_names.h"
 #include "analyzer/storages/stacks.h"
