@@ -143,7 +143,7 @@ def test_storages_have_their_role(planted):
     roles = {storage["data"]: storage["role"] for storage in shown["storages"]}
     of_kinds = {
         "parameter": "parameter", "gradient": "gradient", "optimizer state": "optimizer state", "buffer": "buffer",
-        "optimizer state of a plain tensor": "optimizer state", "buffer with a gradient in it": None,
+        "optimizer state of a plain tensor": "optimizer state", "optimizer state in a list": "optimizer state", "buffer with a gradient in it": None,
         "dataset with a saved batch": None, "inside a parameter": "parameter", "inside a gradient": "gradient",
         "inside what an optimizer updates": "parameter", "inside an optimizer's state": "optimizer state",
         "saved by a node": "saved for backward", "saved by a context": "saved for backward", "list": None, "dict": None,

@@ -355,6 +355,9 @@ master.grad = torch.ones(40001)
 FLAT = torch.optim.Adam([master])
 FLAT.step()
 expect("optimizer state of a plain tensor", FLAT.state[master]["exp_avg"], "main.FLAT.state[<Tensor>]['exp_avg']")
+PAST = torch.optim.SGD([torch.zeros(40007)])  # LBFGS keeps lists, and a step has the dictionary in a variable
+PAST_STATE = PAST.state[PAST.param_groups[0]["params"][0]]
+PAST_STATE["old"] = [expect("optimizer state in a list", torch.ones(40007), "main.PAST_STATE['old'][0]")]
 
 
 class Outer(torch.Tensor):

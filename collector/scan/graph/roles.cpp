@@ -2,6 +2,8 @@
 
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 namespace dcmt::scan {
 namespace {
@@ -20,7 +22,7 @@ Roles::Roles(const Graph& graph, ProcessTypes& types, Paths& paths)
 Role Roles::of(const GraphEdge& edge) {
   const Kind source = graph_.nodes()[edge.source].kind;
   const bool in_dict = source == Kind::kDict && edge.label == Label::kDictValue;
-  const bool in_list = source == Kind::kList && edge.label == Label::kItem;
+  const bool in_list = (source == Kind::kList || source == Kind::kTuple) && edge.label == Label::kItem;
   if (in_dict || in_list) return of_container(edge.source);
   if (edge.label != Label::kName) return Role::kNone;
   if (source == Kind::kTensor && edge.index == gradient_) return Role::kGradient;
@@ -40,7 +42,7 @@ Address Roles::subject(const GraphEdge& edge) {
       }
       return 0;
     case Role::kOptimizerState:
-      return graph_.edges()[source.best_edge].index;  // the key of the dictionary's entry
+      return states_.at(edge.source);
     default:
       return 0;
   }
@@ -48,10 +50,34 @@ Address Roles::subject(const GraphEdge& edge) {
 
 Role Roles::of_container(NodeIndex container) {
   const auto [role, fresh] = of_containers_.try_emplace(container, Role::kNone);
-  if (fresh) {
-    role->second = graph_.nodes()[container].kind == Kind::kDict ? find_of_dict(container) : find_of_list(container);
+  if (!fresh) return role->second;
+  find_states();
+  if (states_.contains(container)) return role->second = Role::kOptimizerState;
+  return role->second =
+             graph_.nodes()[container].kind == Kind::kDict ? find_of_dict(container) : find_of_list(container);
+}
+
+void Roles::find_states() {
+  if (std::exchange(has_states_, true)) return;
+  // A tensor, or a list of them, for each parameter, or one for several, in a dictionary that an object keeps as its
+  // state.
+  for (const GraphEdge& entry : graph_.edges()) {
+    const bool of_dict = entry.source != kRootNode && entry.label == Label::kDictValue &&
+                         graph_.nodes()[entry.target].kind == Kind::kDict;
+    if (!of_dict || !paths_.has_tensor_as_key(entry)) continue;
+    const GraphEdge* outer = edge_to(entry.source);
+    if (outer != nullptr && names(paths_.label_of(*outer), "state")) states_.try_emplace(entry.target, entry.index);
   }
-  return role->second;
+  const std::vector<std::pair<NodeIndex, Address>> dicts(states_.begin(), states_.end());
+  for (const auto& [dict, parameter] : dicts) {
+    const GraphNode& node = graph_.nodes()[dict];
+    for (EdgeIndex i = node.first_edge; i < node.end_edge; ++i) {
+      const GraphEdge& value = graph_.edges()[i];
+      const Kind kind = graph_.nodes()[value.target].kind;
+      const bool is_list = kind == Kind::kList || kind == Kind::kTuple;
+      if (value.label == Label::kDictValue && is_list) states_.try_emplace(value.target, parameter);
+    }
+  }
 }
 
 const GraphEdge* Roles::edge_to(NodeIndex node) const {
@@ -65,12 +91,7 @@ Role Roles::find_of_dict(NodeIndex dict) {
   if (entry == nullptr) return Role::kNone;
   const std::string label = paths_.label_of(*entry);
   if (names(label, "_parameters")) return Role::kParameter;
-  if (names(label, "_buffers")) return Role::kBuffer;
-  // A tensor for each parameter, or one for several, in a dictionary that an object keeps as its state.
-  const bool of_dict = graph_.nodes()[entry->source].kind == Kind::kDict && entry->label == Label::kDictValue;
-  if (!of_dict || !paths_.has_tensor_as_key(*entry)) return Role::kNone;
-  const GraphEdge* outer = edge_to(entry->source);
-  return outer != nullptr && names(paths_.label_of(*outer), "state") ? Role::kOptimizerState : Role::kNone;
+  return names(label, "_buffers") ? Role::kBuffer : Role::kNone;
 }
 
 Role Roles::find_of_list(NodeIndex list) {

@@ -20,6 +20,8 @@ class Roles {
 
  private:
   Role of_container(NodeIndex container);
+  /// Finds the state of each parameter, which is a variable of a running step, too, and so may have another best path.
+  void find_states();
   [[nodiscard]] Role find_of_dict(NodeIndex dict);
   /// What an optimizer updates is a parameter: optimizer.param_groups[0]['params'][0].
   [[nodiscard]] Role find_of_list(NodeIndex list);
@@ -31,6 +33,8 @@ class Roles {
   Paths& paths_;
   const std::uint32_t gradient_;
   std::unordered_map<NodeIndex, Role> of_containers_;
+  std::unordered_map<NodeIndex, Address> states_;  ///< dictionaries and lists of an optimizer, with their parameters
+  bool has_states_ = false;
 };
 
 }  // namespace dcmt::scan
