@@ -112,7 +112,11 @@ bool OwnerBook::says_less(const Said& said, const Said& than) {
 }
 
 Status OwnerBook::write_held(RowId storage, const scan::HeldStorage& held, Said said) {
-  HeldRow row{storage, scan_, name_of(held.role), said.otherwise};
+  // The objects of a cycle have no role: what was a parameter before its model's function returned is one still.
+  const auto before = said_.find(storage);
+  const bool is_in_cycle = !held.holders.empty() && std::ranges::none_of(held.holders, &scan::Holder::rooted);
+  said.role = held.role == scan::Role::kNone && is_in_cycle && before != said_.end() ? before->second.role : held.role;
+  HeldRow row{storage, scan_, name_of(said.role), said.otherwise};
   if (held.module != 0) {
     DCMT_ASSIGN_OR_RETURN(row.module, modules_.row_of(held.module));
   }

@@ -67,6 +67,7 @@ class OwnerBook {
     std::set<RowId> containers;
     bool otherwise = true;
     bool is_unexplained = false;
+    scan::Role role = scan::Role::kNone;
   };
   [[nodiscard]] UnderWay& under_way(scan::Scope scope) { return under_way_[static_cast<std::size_t>(scope)]; }
   Status write_owner(RowId storage, std::int64_t position, const scan::Holder& holder, bool waited);

@@ -115,6 +115,19 @@ TEST_F(OwnerBookTest, ThatNoRootLeadsToAHolderHasToBeFoundTwice) {
   EXPECT_EQ(owners(), (Rows{"1|cycle Node.next → Node|1|1|0", "1|cycle Node.next → Node|2|2|1"}));
 }
 
+TEST_F(OwnerBookTest, WhatOnlyACycleHoldsKeepsItsRole) {
+  const auto read = [&](scan::Role role, const std::string& path, bool rooted) {
+    owners_->begin(scan::Scope::kAll, {{0xA0, 1}});
+    scan::HeldStorage storage = held(0xA0, path, rooted);
+    storage.role = role;
+    end(100, 200, {storage});
+    return rows("SELECT storage, role, scan FROM held").front();
+  };
+  EXPECT_EQ(read(scan::Role::kParameter, "main: model.weight", true), "1|parameter|1|0|0");
+  EXPECT_EQ(read(scan::Role::kNone, "cycle Model.head → Linear", false), "1|parameter|2|0|0");
+  EXPECT_EQ(read(scan::Role::kNone, "main: weights[3]", true), "1||3|0|0") << "it was taken out of the model";
+}
+
 TEST_F(OwnerBookTest, ContainersKeepTheirRowsAndWhatLeftThemIsNotInThem) {
   for (int scan = 1; scan <= 2; ++scan) {
     owners_->begin(scan::Scope::kAll, {{0xA0, 1}, {0xB0, 2}});
