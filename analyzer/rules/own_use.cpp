@@ -56,10 +56,8 @@ class ReadingsBetween {
 
  private:
   [[nodiscard]] bool is_what_keeps(std::string_view path) const {
-    return std::ranges::any_of(keeping_, [&](ContainerId id) {
-      const std::string_view container = data_.text(data_.owners.container(id)->path);
-      return path.starts_with(container) && (path.size() == container.size() || !is_of_name(path[container.size()]));
-    });
+    return std::ranges::any_of(
+        keeping_, [&](ContainerId id) { return is_on(data_.text(data_.owners.container(id)->path), path); });
   }
 
   /// True if a container that this reading found leads, with one entry, through the keeper, which was no container yet:

@@ -55,6 +55,13 @@ Sequence made_in(const TraceData& data, std::int64_t step) {
   return {};
 }
 
+TEST(OwnUse, APathIsOnAContainerByItsWholeName) {
+  EXPECT_TRUE(is_on("main: rows", "main: rows"));
+  EXPECT_TRUE(is_on("main: rows", "main: rows[0]"));
+  EXPECT_TRUE(is_on("main: rows", "main: rows.grad_fn"));
+  EXPECT_FALSE(is_on("main: rows", "main: rows_2[0]"));
+}
+
 TEST(OwnUse, EndsWithTheRoundThatMadeIt) {
   TraceData data;
   const auto until = uses(

@@ -309,17 +309,13 @@ class Files {
 
   template <class In>
   [[nodiscard]] FoundLines all(In in) const {
-    FoundLines found;
-    for (const UserFile& file : files_) std::ranges::move(in(file), std::back_inserter(found));
-    return found;
+    return found_in(files_, in);
   }
 
   /// The same of the files through which no storage was made.
   template <class In>
   [[nodiscard]] FoundLines others(In in) const {
-    FoundLines found;
-    for (const UserFile& file : others_) std::ranges::move(in(file), std::back_inserter(found));
-    return found;
+    return found_in(others_, in);
   }
 
   /// The lines that called one of the functions when it made a storage.
@@ -339,6 +335,13 @@ class Files {
   }
 
  private:
+  template <class In>
+  static FoundLines found_in(const std::deque<UserFile>& files, In in) {
+    FoundLines found;
+    for (const UserFile& file : files) std::ranges::move(in(file), std::back_inserter(found));
+    return found;
+  }
+
   void add(const SourceFile& source, const std::set<std::size_t>& made_at, std::deque<UserFile>& to) {
     const std::string_view path = data_.text(source.path);
     if (is_library_file(path) || is_compiler_output(path)) return;

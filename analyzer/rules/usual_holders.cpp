@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "analyzer/rules/python_source.h"
 #include "analyzer/storages/holder_names.h"
 
 namespace dcmt::analyzer {
@@ -80,6 +81,10 @@ Holding::Holding(const TraceData& data, const GrowingSites& growing) : data_(dat
   }
 }
 
+bool is_on(std::string_view container, std::string_view path) {
+  return path.starts_with(container) && (path.size() == container.size() || !is_of_name(path[container.size()]));
+}
+
 void Holding::add_adding(const OutlivingSite& site) {
   std::map<ContainerId, std::map<ScanId, Series>> found;
   for (const Living& living : site.living) {
@@ -104,7 +109,7 @@ void Holding::add_adding(const OutlivingSite& site) {
 bool Holding::leads_to(const Living& living, ContainerId container, ScanId scan) const {
   const std::string_view name = data_.text(data_.owners.container(container)->path);
   return std::ranges::any_of(data_.owners.paths_to(living.storage->id), [&](const OwnerPath& path) {
-    return path.confirmed && path.last_scan >= scan && data_.text(path.path).starts_with(name);
+    return path.confirmed && path.last_scan >= scan && is_on(name, data_.text(path.path));
   });
 }
 

@@ -33,6 +33,10 @@ struct HeldBy {
 /// alike: a graph, a cycle, a set, keys without a text of their own.
 [[nodiscard]] bool has_one_value(std::string_view path);
 
+/// True if the path is the container's, or leads through it: "main: rows" on "main: rows[0]", but not on "main:
+/// rows_2".
+[[nodiscard]] bool is_on(std::string_view container, std::string_view path);
+
 /// Who holds the storages of growing places while these grow.
 class Holding {
  public:
