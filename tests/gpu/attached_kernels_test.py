@@ -84,8 +84,9 @@ def readers(release: dict) -> list[str]:
 
 
 def whole(trace) -> list[dict]:
-    """Releases whose storage ended before the recording did."""
-    releases = [each for each in recorded.releases(trace) if each["final"]]
+    """Releases that were recorded from the gather to the storage's end. A recording begins between two marks of the program, and the
+    release that comes then has no gather."""
+    releases = [each for each in recorded.releases(trace) if each["final"] and not each["no_gather"]]
     return releases[:-1]
 
 
