@@ -1,4 +1,4 @@
-// Redirects standard error to a file for a while.
+// Redirects standard error to a file, or standard output to standard error, for a while.
 #pragma once
 
 #include <fcntl.h>
@@ -6,6 +6,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <iostream>
 #include <string>
 
 namespace dcmt::cli {
@@ -39,6 +40,27 @@ class Aside {
  private:
   std::filesystem::path file_;
   int before_;
+};
+
+/// Redirects standard output to standard error during its lifetime.
+class OutputAside {
+ public:
+  explicit OutputAside(bool aside) {
+    if (!aside) return;
+    std::cout.flush();
+    before_ = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0);
+    dup2(STDERR_FILENO, STDOUT_FILENO);
+  }
+  ~OutputAside() {
+    if (before_ < 0) return;
+    dup2(before_, STDOUT_FILENO);
+    close(before_);
+  }
+  OutputAside(const OutputAside&) = delete;
+  OutputAside& operator=(const OutputAside&) = delete;
+
+ private:
+  int before_ = -1;
 };
 
 }  // namespace dcmt::cli

@@ -4,7 +4,6 @@
 
 #include <charconv>
 #include <cstdio>
-#include <filesystem>
 #include <memory>
 #include <sstream>
 #include <string>
@@ -17,7 +16,6 @@
 #include "cli/parser.h"
 #include "cli/rank_summaries.h"
 #include "cli/recording_options.h"
-#include "collector/recorder/drive/child_process.h"
 #include "collector/recorder/drive/run.h"
 #include "collector/recorder/target/launch.h"
 #include "trace/base/printable.h"
@@ -78,16 +76,6 @@ int run_in_standby(const recorder::RunOptions& options) {
   }
   for (const std::string& note : result->notes) print_note(note);
   return result->job_exit;
-}
-
-/// Prepends python if the command is a Python script that the kernel would not execute or that PATH does not contain.
-std::vector<std::string> with_interpreter(std::vector<std::string> command) {
-  const std::filesystem::path script(command.front());
-  std::error_code ignored;
-  if (script.extension() != ".py" || !std::filesystem::is_regular_file(script, ignored)) return command;
-  if (script.has_parent_path() && access(script.c_str(), X_OK) == 0) return command;
-  command.insert(command.begin(), recorder::check_executable("python") == 0 ? "python" : "python3");
-  return command;
 }
 
 int run_command(recorder::RunOptions& options) {

@@ -13,8 +13,9 @@ constexpr Command kCommands[] = {
     {"run", add_run_command},           {"attach", add_attach_command},       {"detach", add_detach_command},
     {"status", add_status_command},     {"report", add_report_command},       {"show", add_show_command},
     {"diff", add_diff_command},         {"check", add_check_command},         {"view", add_view_command},
-    {"snapshot", add_snapshot_command}, {"reproduce", add_reproduce_command}, {"lint", add_lint_command},
-    {"trim", add_trim_command},         {"convert", add_convert_command},     {"doctor", add_doctor_command},
+    {"snapshot", add_snapshot_command}, {"reproduce", add_reproduce_command}, {"prove", add_prove_command},
+    {"lint", add_lint_command},         {"trim", add_trim_command},           {"convert", add_convert_command},
+    {"doctor", add_doctor_command},
 };
 
 /// The number of letters to insert, delete or replace to turn one word into the other.

@@ -23,6 +23,7 @@ void add_trim_command(Parser app, int& exit_code);
 void add_snapshot_command(Parser app, int& exit_code);
 void add_lint_command(Parser app, int& exit_code);
 void add_reproduce_command(Parser app, int& exit_code);
+void add_prove_command(Parser app, int& exit_code);
 /// In cmd_attach.cpp, with the next one.
 void add_attach_command(Parser app, int& exit_code);
 void add_detach_command(Parser app, int& exit_code);

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "analyzer/compare/memory_facts.h"
+#include "cli/aside.h"
 #include "cli/inputs.h"
 #include "cli/installation.h"
 #include "collector/recorder/drive/run.h"
@@ -30,27 +31,6 @@ Expected<gate::Recording> read_recording(const std::vector<std::string>& paths) 
 namespace {
 
 namespace fs = std::filesystem;
-
-/// Redirects standard output to standard error during its lifetime.
-class OutputAside {
- public:
-  explicit OutputAside(bool aside) {
-    if (!aside) return;
-    std::cout.flush();
-    before_ = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0);
-    dup2(STDERR_FILENO, STDOUT_FILENO);
-  }
-  ~OutputAside() {
-    if (before_ < 0) return;
-    dup2(before_, STDOUT_FILENO);
-    close(before_);
-  }
-  OutputAside(const OutputAside&) = delete;
-  OutputAside& operator=(const OutputAside&) = delete;
-
- private:
-  int before_ = -1;
-};
 
 }  // namespace
 

@@ -15,6 +15,7 @@
 #include "analyzer/model/curve_view.h"
 #include "analyzer/model/holders_view.h"
 #include "analyzer/model/memory_view.h"
+#include "analyzer/model/proof.h"
 #include "analyzer/model/range.h"
 #include "analyzer/model/report.h"
 #include "analyzer/model/saved_view.h"
@@ -269,8 +270,21 @@ TEST(JsonSchema, DocumentedKeysAndWrittenKeysAgree) {
   twice.allocate(1);
   twice.save();
 
+  TestTrace fenced;
+  TestTrace::Handle left = 0;
+  fenced.op("zero3::allgather_param", [&] {
+    left = fenced.allocate(10);
+    fenced.gather(1, left);
+  });
+  const std::int64_t release_of_left = fenced.release(1, left);
+  fenced.op("aten::mm");
+  fenced.fence(release_of_left, 1, left);
+  fenced.op(
+      "MulBackward0", [&] { fenced.fence_touch(release_of_left, 1, left, "aten::mul"); }, "backward");
+  fenced.save();
+
   std::vector<std::string> folders;
-  for (const TestTrace* each : {&trace, &empty, &streams, &growing, &outside, &files, &objects, &twice, &tied})
+  for (const TestTrace* each : {&trace, &empty, &streams, &growing, &outside, &files, &objects, &twice, &fenced, &tied})
     folders.push_back(each->folder().string());
   const auto traces = load_traces(folders, std::nullopt);
   ASSERT_TRUE(traces.ok());
@@ -320,6 +334,12 @@ TEST(JsonSchema, DocumentedKeysAndWrittenKeysAgree) {
       schema.check(json(model::reproduce_view(loaded->path, loaded->analysis, replays)), "reproduce", "reproduce");
     }
   }
+  model::DifferentResult different;
+  different.name = "torch::autograd::AccumulateGrad";
+  const model::ProvedProcess proved{
+      "t.dcmt", {}, model::ComparedResults{1, 2, different}, model::FreedPeak{Bytes(8), Bytes(4), Bytes(4)}};
+  schema.check(Json::parse(JsonDocument("prove").with(model::ProvedRun{"touched", "free", "out", 0, {proved}})),
+               "prove", "prove");
   analyzer::Linted linted;
   linted.operators = {{"t.dcmt", {"m::wait", "m::wait(Tensor t) -> Tensor", {{0, 0, "t", false, true}}}}};
   analyzer::UndeletedStorage undeleted{
@@ -397,6 +417,7 @@ TEST(JsonSchema, ThePageSaysWhatTheModelSays) {
   model.add<analyzer::RankComparison>();
   model.add<model::ReproduceView>();
   model.add<model::PlanFile>();
+  model.add<model::ProvedRun>();
   model.add<analyzer::Linted>();
   model.add<analyzer::RunsDifference>();
   model.add<gate::Checks>();
@@ -409,8 +430,8 @@ TEST(JsonSchema, ThePageSaysWhatTheModelSays) {
   auto written = page();
   written.erase("document");  // the keys around the objects of traces
   for (const auto& [shape, keys] : written) EXPECT_TRUE(model.shapes().contains(shape)) << shape;
-  for (const std::string command :
-       {"show ranks", "diff", "check", "lint", "snapshot", "doctor", "doctor process", "status", "convert", "trim"}) {
+  for (const std::string command : {"show ranks", "prove", "diff", "check", "lint", "snapshot", "doctor",
+                                    "doctor process", "status", "convert", "trim"}) {
     auto& keys = model.shapes()[command];
     keys.insert(keys.begin(), {{"version", "integer", "of this page"}, {"command", "text", '"' + command + '"'}});
   }

@@ -95,7 +95,7 @@ int dispatch(int argc, char** argv) {
     return usage_error("unknown command '" + std::string(word) + "'." + suggestion, "dc-memtrace");
   }
   // These words belong to the job. For the other commands, the parser's meaning of "--" is right.
-  if (const std::string_view word = argv[1]; word == "run" || word == "check") {
+  if (const std::string_view word = argv[1]; word == "run" || word == "check" || word == "prove") {
     char** dashes = std::find(argv, argv + argc, std::string_view("--"));
     words_from_dashes().assign(dashes, argv + argc);
     argc = static_cast<int>(dashes - argv);

@@ -18,6 +18,7 @@
 #include "cli/child_output.h"
 #include "cli/doctor.h"
 #include "cli/installation.h"
+#include "cli/signals_as_before.h"
 #include "cli/text.h"
 #include "collector/recorder/drive/run.h"
 #include "trace/base/build_id.h"
@@ -76,19 +77,6 @@ class CacheLock {
 
  private:
   int descriptor_ = -1;
-};
-
-/// Restores the signal mask: run() leaves signals blocked in this process, which continues for minutes, and its
-/// children.
-class SignalsAsBefore {
- public:
-  SignalsAsBefore() { pthread_sigmask(SIG_SETMASK, nullptr, &before_); }
-  ~SignalsAsBefore() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
-  SignalsAsBefore(const SignalsAsBefore&) = delete;
-  SignalsAsBefore& operator=(const SignalsAsBefore&) = delete;
-
- private:
-  sigset_t before_{};
 };
 
 /// Records a program that makes one tensor. Returns the reason why it was not recorded; nullopt if it was. Fails if it

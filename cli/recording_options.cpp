@@ -1,8 +1,12 @@
 #include "cli/recording_options.h"
 
+#include <unistd.h>
+
+#include <filesystem>
 #include <string>
 
 #include "cli/installation.h"
+#include "collector/recorder/drive/child_process.h"
 #include "trace/base/detail.h"
 
 namespace dcmt::cli {
@@ -47,6 +51,15 @@ void set_installed_paths(recorder::RecordingOptions& options) {
   options.prepared = prepared_folder().string();
   options.layouts = {(data_folder() / "layouts").string(), options.prepared};
   options.shipped_operators = (data_folder() / "operators.toml").string();
+}
+
+std::vector<std::string> with_interpreter(std::vector<std::string> command) {
+  const std::filesystem::path script(command.front());
+  std::error_code ignored;
+  if (script.extension() != ".py" || !std::filesystem::is_regular_file(script, ignored)) return command;
+  if (script.has_parent_path() && access(script.c_str(), X_OK) == 0) return command;
+  command.insert(command.begin(), recorder::check_executable("python") == 0 ? "python" : "python3");
+  return command;
 }
 
 }  // namespace dcmt::cli

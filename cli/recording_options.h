@@ -1,7 +1,9 @@
-// The options that `run` and `attach` share.
+// The options that `run`, `prove` and `attach` share.
 #pragma once
 
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "cli/parser.h"
 #include "collector/recorder/drive/recording_options.h"
@@ -13,5 +15,8 @@ void add_recording_options(Parser command, const std::shared_ptr<recorder::Recor
 
 /// Sets the locations of the installation's parts that a recording needs.
 void set_installed_paths(recorder::RecordingOptions& options);
+
+/// Prepends python if the command is a Python script that the kernel would not execute or that PATH does not contain.
+std::vector<std::string> with_interpreter(std::vector<std::string> command);
 
 }  // namespace dcmt::cli

@@ -13,7 +13,8 @@ constexpr Name<MarkKind> kMarkKinds[] = {
     {"gather", MarkKind::kGather},   {"wait", MarkKind::kWait},     {"persist", MarkKind::kPersist},
     {"release", MarkKind::kRelease}, {"read", MarkKind::kRead},     {"touch", MarkKind::kTouch},
     {"write", MarkKind::kWrite},     {"census", MarkKind::kCensus}, {"resize", MarkKind::kResize},
-    {"repoint", MarkKind::kRepoint},
+    {"repoint", MarkKind::kRepoint}, {"fence", MarkKind::kFence},   {"fence_touch", MarkKind::kFenceTouch},
+    {"poison", MarkKind::kPoison},   {"result", MarkKind::kResult},
 };
 constexpr Name<Subject> kSubjects[] = {
     {"storage", Subject::kStorage}, {"tensor", Subject::kTensor}, {"object", Subject::kObject}};
@@ -42,6 +43,11 @@ constexpr FlagName kFlags[] = {
     {"other_threads_unseen", [](MarkFlags& flags) { flags.other_threads_unseen = true; }},
     {"sharing_lossy", [](MarkFlags& flags) { flags.sharing_lossy = true; }},
     {"kernel", [](MarkFlags& flags) { flags.kernel = true; }},
+    {"foreign", [](MarkFlags& flags) { flags.foreign = true; }},
+    {"gpu", [](MarkFlags& flags) { flags.gpu = true; }},
+    {"refused", [](MarkFlags& flags) { flags.refused = true; }},
+    {"write", [](MarkFlags& flags) { flags.write = true; }},
+    {"unseen", [](MarkFlags& flags) { flags.unseen = true; }},
 };
 
 MarkFlags parse_flags(std::string_view text) {

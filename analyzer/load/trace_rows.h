@@ -126,6 +126,10 @@ enum class MarkKind : std::uint8_t {
   kCensus,
   kResize,  ///< these rows are loaded as rows of their own: Resize
   kRepoint,
+  kFence,       ///< what a release left was fenced, or was to be
+  kFenceTouch,  ///< the first access to a fenced storage
+  kPoison,      ///< what a release left was overwritten
+  kResult,      ///< a gradient or a number that was read, as a digest
   kOther,
 };
 
@@ -134,7 +138,8 @@ struct MarkFlags {
                explicit_mark : 1 = false;
   bool unwound : 1 = false, metadata_only : 1 = false, unstable : 1 = false, other_threads_unseen : 1 = false;
   bool sharing_lossy : 1 = false, kernel : 1 = false, function : 1 = false, shared : 1 = false, not_settled : 1 = false;
-  bool untracked : 1 = false;
+  bool untracked : 1 = false, foreign : 1 = false, gpu : 1 = false, refused : 1 = false;
+  bool write : 1 = false, unseen : 1 = false;
 };
 
 /// Identifies a parameter: its graph and its number within the graph.

@@ -92,6 +92,7 @@ ReportedFinding finding_of(const Analysis& analysis, const analyzer::Finding& fr
                    [&data, &items = from.items](std::size_t at) { return ReportedItem(data, items[at]); }};
   finding.out_of_memory = errors_of(analysis, from);
   finding.growth = growth_of(data, from);
+  finding.proof = proof_of(analysis, from);
   finding.parameters = parameters_of(data, from);
   finding.steps = steps_of(from);
   finding.origins_besides = origins_besides(data, from);

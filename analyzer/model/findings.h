@@ -7,6 +7,7 @@
 #include "analyzer/model/device_findings.h"
 #include "analyzer/model/growth.h"
 #include "analyzer/model/holders.h"
+#include "analyzer/model/proof.h"
 #include "analyzer/model/range.h"
 
 namespace dcmt::model {
@@ -80,6 +81,7 @@ struct ReportedFinding : analyzer::FindingBase {
   Range<ReportedItem> items;
   std::vector<OutOfMemory> out_of_memory;
   std::optional<Growth> growth;
+  std::optional<ReleaseProof> proof;
 
   std::vector<ParametersOfGraph> parameters;
   std::vector<std::int64_t> steps;           ///< distinct, ascending
@@ -148,6 +150,7 @@ struct ReportedFinding : analyzer::FindingBase {
     field("outside", &ReportedFinding::outside, "for the rule \"grows_outside\"");
     field("objects", &ReportedFinding::objects, "for the rule \"grows_objects\"");
     field("duplicate", &ReportedFinding::duplicate, "for the rule \"duplicate\"");
+    field("proof", &ReportedFinding::proof, "of a run under `prove`: of the releases of this finding; else null");
   }
 };
 

@@ -125,6 +125,27 @@ class TestTrace {
     read(release_mark, key, handle, kernel);
     marks_.back().flags = "kernel";
   }
+  /// What the release left is fenced but for `open` bytes.
+  void fence(std::int64_t release_mark, std::int64_t key, Handle handle, std::int64_t open = 0,
+             const std::string& flags = {}) {
+    read(release_mark, key, handle, {});
+    marks_.back().kind = "fence";
+    marks_.back().value = open;
+    marks_.back().flags = flags;
+  }
+  /// The program has computed a gradient, or read a number.
+  void result(const std::string& name, std::int64_t digest) {
+    MarkState mark = new_mark("result", std::nullopt);
+    mark.name = name;
+    mark.value = digest;
+    marks_.push_back(mark);
+  }
+  void fence_touch(std::int64_t release_mark, std::int64_t key, Handle handle, const std::string& name,
+                   const std::string& flags = {}) {
+    read(release_mark, key, handle, name);
+    marks_.back().kind = "fence_touch";
+    marks_.back().flags = flags;
+  }
   /// Must be called inside a release.
   void last_touch(std::int64_t key, Handle handle, const std::string& kernel, std::int64_t launches) {
     MarkState mark = new_mark("touch", handle);

@@ -15,6 +15,11 @@ inline constexpr char kEnvExitWait[] = "DC_MEMTRACE_EXIT_WAIT";
 inline constexpr int kDefaultExitWait = 2;
 /// "0": the program is not held for readings at points of its work.
 inline constexpr char kEnvHolds[] = "DC_MEMTRACE_HOLDS";
+/// A file with parameters, as pairs of std::int64_t (graph and key), ascending: what their releases leave is fenced
+/// (docs/decisions/proving.md). Unset: nothing is.
+inline constexpr char kEnvProve[] = "DC_MEMTRACE_PROVE";
+/// How: "fence"; "free"; "poison=N" with a byte; "compare": only what the program computes is recorded.
+inline constexpr char kEnvProveBy[] = "DC_MEMTRACE_PROVE_BY";
 
 /// The agent reads at most this many bytes of that table.
 inline constexpr unsigned kMaxTableBytes = 32768;

@@ -2,6 +2,8 @@
 
 #include <time.h>
 
+#include <algorithm>
+
 #include "collector/agent/provider.h"
 #include "collector/elf/elf_patch.h"
 #include "collector/torch/hooks/allocator_hooks.h"
@@ -9,6 +11,7 @@
 #include "collector/torch/hooks/move_hooks.h"
 #include "collector/torch/hooks/new_objects.h"
 #include "collector/torch/hooks/storage_hooks.h"
+#include "collector/torch/hooks/system_call_hooks.h"
 #include "collector/torch/hooks/tensor_hooks.h"
 #include "collector/torch/operators/operator_events.h"
 
@@ -34,9 +37,10 @@ bool install_hooks(bool functional, const char** why) noexcept {
     *why = "the virtual tables of torch's objects cannot be written";
     return false;
   }
-  const HookedImports imports{{tensor_imports(), move_imports(), storage_imports(), engine_imports(),
-                               allocator_imports(), user_scope_imports()},
-                              {move_cuda_imports(), storage_cuda_imports()}};
+  HookedImports imports{{tensor_imports(), move_imports(), storage_imports(), engine_imports(), allocator_imports(),
+                         user_scope_imports()},
+                        {move_cuda_imports(), storage_cuda_imports()}};
+  std::ranges::copy(system_call_imports(), imports.groups + HookedImports::kOfTorch);
   if (redirect_imports(imports) == 0) {
     *why = "no import slot of torch's libraries could be redirected";
     return false;

@@ -14,6 +14,7 @@
 #include "collector/torch/hooks/allocator_hooks.h"
 #include "collector/torch/hooks/new_objects.h"
 #include "collector/torch/install_hooks.h"
+#include "collector/torch/keys/proof.h"
 #include "collector/torch/keys/release_keys.h"
 #include "collector/torch/operators/operator_events.h"
 #include "collector/torch/operators/operator_wrap.h"
@@ -98,6 +99,11 @@ void census(void* tensor, void* object) noexcept {
   run_census(wire::CensusTrigger::kCall, storage, 0);
 }
 
+void before_exact_point() noexcept {
+  write_small_sums();
+  if (proving()) write_unseen_touches();
+}
+
 void gpu_work_begins() noexcept { settle_releases(Settling::kNoCensus); }
 
 void leave() noexcept {
@@ -107,6 +113,7 @@ void leave() noexcept {
   } catch (const std::exception&) {  // no memory for torch's lists: callbacks that stay do nothing
   }
   restore_all_slots();
+  leave_proof();
 }
 
 void forget(void (*empty_tables)()) noexcept {
@@ -125,7 +132,7 @@ const agent::TorchProvider kProvider = {sizeof(agent::TorchProvider),
                                         census,
                                         give_back_torch_thread,
                                         gpu_touch,
-                                        write_small_sums,
+                                        before_exact_point,
                                         gpu_work_begins,
                                         write_gpu_blocks,
                                         leave,
@@ -154,6 +161,7 @@ void start() {
   if (!prepare_running_node()) {
     agent::diagnose(wire::DiagnosticCode::kNote, "this torch does not say which of autograd's nodes runs: not named");
   }
+  prepare_proof();
   const Rehearsed rehearsed = rehearse();
   if (rehearsed.refusal != nullptr) {
     agent::refuse(rehearsed.refusal);

@@ -9,6 +9,7 @@
 #include "render/wording/growth_words.h"
 #include "render/wording/holder_words.h"
 #include "render/wording/object_growth_words.h"
+#include "render/wording/proof_words.h"
 #include "render/wording/story_words.h"
 #include "trace/base/shell_words.h"
 
@@ -145,7 +146,11 @@ LabelledLines facts_of_residual(const ReportedFinding& finding, const Form& form
     }
   }
   facts.push_back({"reads", none_seen_text(finding)});
-  facts.push_back({"proof", "not proved: reads are observed, not prevented"});
+  if (finding.proof) {
+    add(facts, proof_facts(*finding.proof, form));
+  } else {
+    facts.push_back({"proof", "not proved: reads are observed, not prevented"});
+  }
   return facts;
 }
 
@@ -183,6 +188,7 @@ LabelledLines facts_of_use(const ReportedFinding& finding, const Form& form) {
   }
   facts.push_back({"because", finding.why});
   facts.push_back({"reads", fmt::format("by {} after the release, before the next gather", readers_text(finding))});
+  if (finding.proof) add(facts, proof_facts(*finding.proof, form));
   return facts;
 }
 

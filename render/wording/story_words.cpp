@@ -40,6 +40,10 @@ std::string_view kind_text(MarkKind kind) {
       return "released";
     case MarkKind::kCensus:
       return "census";
+    case MarkKind::kFence:
+      return "fenced";
+    case MarkKind::kFenceTouch:
+      return "touched";
     default:
       return "mark";
   }

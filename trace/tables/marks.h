@@ -32,8 +32,9 @@ struct MarkRow {
   RowId stack = 0;
   Span span;
 
-  static constexpr std::string_view kKinds[] = {"step", "phase", "user",  "gather", "wait",   "persist", "release",
-                                                "read", "write", "touch", "census", "resize", "repoint"};
+  static constexpr std::string_view kKinds[] = {"step",    "phase",   "user",    "gather", "wait",
+                                                "persist", "release", "read",    "write",  "touch",
+                                                "census",  "resize",  "repoint", "fence",  "fence_touch"};
   static constexpr std::string_view kTriggers[] = {"release", "out_of_memory", "call"};
 
   static constexpr Table kTable{.name = "mark", .meaning = "A named moment or span."};
@@ -58,8 +59,12 @@ struct MarkRow {
     column(&MarkRow::flags, Cell{"flags", "text", "words, separated by commas"});
     column(&MarkRow::ordinal, Cell{"ordinal", "number", "how many operators the thread had begun by then"});
     column(&MarkRow::trigger, OrNull{{"trigger", "text", "census: why", 1, kTriggers}});
-    column(&MarkRow::parent, OrNull{"parent", "mark", "census: its release; read, write: the release before it"});
-    column(&MarkRow::value, Cell{"value", "number", "step: its number; touch: launches since the gather"});
+    column(&MarkRow::parent,
+           OrNull{"parent", "mark", "census: its release; read, write, fence, fence_touch: the release before it"});
+    column(&MarkRow::value,
+           Cell{"value", "number",
+                "step: its number; touch: launches since the gather; fence: bytes of the storage that are not "
+                "fenced; fence_touch: where in the storage; result: a digest"});
     column(&MarkRow::operator_id, OrNull{"operator", "operator", ""});
     column(&MarkRow::stack, OrNull{"stack", "stack", ""});
     column(&MarkRow::span, FromTo{});

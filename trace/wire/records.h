@@ -64,6 +64,7 @@ enum class RecordType : std::uint16_t {
   kSegment,           ///< SegmentRecord, in `full`: right before the kReserved that it changes
   kGpu,               ///< GpuRecord, once for each GPU, after its first kReserved
   kModule,            ///< ModuleRecord: the thread's next blocks belong to another module than its last one
+  kFence,             ///< FenceRecord: what happened to a released storage under `prove`, and what the program computed
 };
 
 /// How many sequences a record of this type uses, beginning with its own: one for each event that it stands for.
@@ -392,6 +393,32 @@ struct ReadRecord {
   std::uint64_t stack;
 };
 static_assert(sizeof(ReadRecord) == 88);
+
+enum class FenceEvent : std::uint32_t {
+  kPlaced,       ///< from here on, the fenced bytes can be neither read nor written
+  kForeign,      ///< not placed: the memory is no block of torch's CPU allocator
+  kGpu,          ///< not placed: the memory is a GPU's
+  kRefused,      ///< not placed: the kernel refuses it, or the table of fences is full
+  kRead,         ///< the first access to a fence reads; the storage is open from here on
+  kWritten,      ///< the first access to a fence writes
+  kTouchUnseen,  ///< `bytes` fences were touched while no record was possible; the other fields are 0
+  kPoisoned,     ///< all bytes were overwritten
+  kResult,       ///< the program has computed a gradient, or read a number: `bytes` of it, and in `open` their digest
+};
+
+struct FenceRecord {
+  RecordHeader header;  ///< aux: FenceEvent
+  std::int64_t graph;
+  std::int64_t key;
+  std::uint64_t storage;
+  std::uint64_t bytes;    ///< of the storage; touch: of the fence
+  std::uint64_t open;     ///< bytes of the storage that are not fenced; touch: offset from the begin of the block;
+                          ///< result: digest
+  std::uint64_t op;       ///< touch: string id of the innermost operator; 0: none
+  std::uint64_t ordinal;  ///< the thread's operator number
+  std::uint64_t stack;
+};
+static_assert(sizeof(FenceRecord) == 88);
 
 /// Counts of calls that gave the GPU work while a released storage was alive, so far in this process. The difference of
 /// two of these records is what was observed in between.

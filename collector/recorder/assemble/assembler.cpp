@@ -414,6 +414,8 @@ Status Assembler::Impl::dispatch(std::string_view bytes, const wire::RecordHeade
     case RecordType::kLastTouch:
       return with<wire::LastTouchRecord>(bytes, "a last touch",
                                          [&](const auto& r) { return marks_.last_touch(r, clock_.ns(r.tsc)); });
+    case RecordType::kFence:
+      return with<wire::FenceRecord>(bytes, "a fence", [&](const auto& r) { return marks_.fence(r); });
     case RecordType::kLaunches:
       return pass(marks_, &Marks::launches, bytes, "a count of launches");
     case RecordType::kCensusBegin:

@@ -73,6 +73,10 @@ class Lifetimes {
   [[nodiscard]] Point tensor_from(std::uint64_t address);
   /// Where the current record was made.
   Expected<Place> place(std::uint64_t stack);
+  /// The operator with this name and ordinal that runs on another thread; 0 if there is none, or several.
+  [[nodiscard]] RowId operator_elsewhere(RowId name, std::uint64_t ordinal) const {
+    return operators_.running_elsewhere(name, ordinal);
+  }
 
   /// Calls `visit(row)` for every live block.
   template <class Visit>

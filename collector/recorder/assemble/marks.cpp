@@ -43,6 +43,16 @@ std::optional<std::string> flags_text(std::uint32_t flags, bool metadata_only) {
   return text;
 }
 
+/// A kind of mark, and its flag: why a fence was not placed, or how it was touched.
+struct FenceMark {
+  std::string_view kind, flag;
+};
+constexpr FenceMark kFenceMarks[] = {
+    {"fence", {}},       {"fence", "foreign"},     {"fence", "gpu"},          {"fence", "refused"},
+    {"fence_touch", {}}, {"fence_touch", "write"}, {"fence_touch", "unseen"}, {"poison", {}},
+    {"result", {}}};
+static_assert(std::size(kFenceMarks) == static_cast<std::size_t>(wire::FenceEvent::kResult) + 1);
+
 /// Bytes of the key's storage; a dead one has none. nullopt: it is untracked.
 std::optional<std::int64_t> bytes_now(const wire::KeyRecord& record) {
   if ((record.header.aux & wire::kKeyUntracked) != 0) return std::nullopt;
@@ -215,6 +225,7 @@ Status Marks::gather(const wire::KeyRecord& record) {
   training_threads_.insert(journal_.thread);
   ++key_sums_.of(record.graph, record.key).gathers;
   residual_.erase({record.graph, record.key});
+  fenced_.erase(lifetimes_.storage(record.storage));
   return key_point("gather", record);
 }
 
@@ -328,6 +339,34 @@ Status Marks::read(const wire::ReadRecord& record) {
   row.bytes = static_cast<std::int64_t>(record.bytes);
   row.ordinal = static_cast<std::int64_t>(record.ordinal);
   row.parent = latest_release(record.graph, record.key);
+  row.span.to = journal_.now;
+  return journal_.rows.write(row);
+}
+
+Status Marks::fence(const wire::FenceRecord& record) {
+  if (record.header.aux >= std::size(kFenceMarks)) return journal_.bad_record("a fence");
+  const auto event = static_cast<wire::FenceEvent>(record.header.aux);
+  const auto [kind, flag] = kFenceMarks[record.header.aux];
+  const bool touched = kind == "fence_touch";
+  DCMT_ASSIGN_OR_RETURN(MarkRow row, row_here(kind, record.op, record.stack));
+  row.id = journal_.ids.mark++;
+  if (touched && row.operator_id == 0 && row.name != 0) {
+    row.operator_id = lifetimes_.operator_elsewhere(row.name, record.ordinal);
+  }
+  if (event != wire::FenceEvent::kTouchUnseen && event != wire::FenceEvent::kResult) {
+    row.graph = record.graph;
+    row.key = record.key;
+    row.storage = lifetimes_.storage(record.storage);
+    const RowId release = latest_release(record.graph, record.key);
+    // The parameter may have been gathered and released again since, into another storage.
+    const auto fenced = fenced_.find(row.storage);
+    row.parent = touched && fenced != fenced_.end() ? fenced->second : release;
+    if (!touched) fenced_[row.storage] = release;
+  }
+  row.bytes = static_cast<std::int64_t>(record.bytes);
+  row.value = static_cast<std::int64_t>(record.open);
+  row.ordinal = static_cast<std::int64_t>(record.ordinal);
+  if (!flag.empty()) row.flags = flag;
   row.span.to = journal_.now;
   return journal_.rows.write(row);
 }

@@ -39,6 +39,7 @@ class Marks {
   Status release(const wire::KeyRecord& record);
   Status release_settled(const wire::KeyRecord& record);
   Status read(const wire::ReadRecord& record);
+  Status fence(const wire::FenceRecord& record);
   Status launches(const wire::LaunchesRecord& record);
   /// @param ns  time of the touch
   Status last_touch(const wire::LastTouchRecord& record, std::int64_t ns);
@@ -100,6 +101,7 @@ class Marks {
   std::map<std::pair<std::int64_t, std::int64_t>, RowId> latest_;
   std::map<std::pair<std::int64_t, std::int64_t>, RowId> residual_;  ///< storages of keys whose release left bytes
   std::unordered_map<RowId, Left> left_;                             ///< by storage
+  std::unordered_map<RowId, RowId> fenced_;                          ///< releases by their fenced storages
   std::set<std::uint32_t> training_threads_;                         ///< threads that gather or release
   KeySums key_sums_;
 };

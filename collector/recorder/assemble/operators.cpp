@@ -111,6 +111,18 @@ RowId Operators::running() const {
   return thread == threads_.end() || thread->second.empty() ? 0 : thread->second.back().row.id;
 }
 
+RowId Operators::running_elsewhere(RowId name, std::uint64_t ordinal) const {
+  RowId found = 0;
+  for (const auto& [thread, stack] : threads_) {
+    for (const Open& open : stack) {
+      if (open.row.name != name || static_cast<std::uint64_t>(open.row.ordinal) != ordinal) continue;
+      if (found != 0) return 0;
+      found = open.row.id;
+    }
+  }
+  return found;
+}
+
 RowId Operators::running_name() const {
   RowId name = 0;
   const auto thread = threads_.find(journal_.thread);

@@ -27,6 +27,8 @@ class Operators {
 
   /// The innermost running operator on the current record's thread, 0 if none.
   [[nodiscard]] RowId running() const;
+  /// The operator with this name and ordinal that runs on another thread; 0 if there is none, or several.
+  [[nodiscard]] RowId running_elsewhere(RowId name, std::uint64_t ordinal) const;
   /// The readable name of the running operator: that of the outermost plain operator around it; 0 if none.
   [[nodiscard]] RowId running_name() const;
 

@@ -47,6 +47,13 @@ Expected<std::string> find_agent(const std::string& libraries) {
                agent + ": the agent is missing. Install dc-memtrace again, or build it with a Python that has torch."};
 }
 
+bool write_proved(const std::string& path, const std::vector<ProvedKey>& keys) {
+  std::ofstream file(path, std::ios::binary);
+  file.write(reinterpret_cast<const char*>(keys.data()), static_cast<std::streamsize>(keys.size() * sizeof keys[0]));
+  file.close();
+  return !file.fail();
+}
+
 /// Records until the command has ended, and until its child processes have ended or need not be waited for.
 Status record(Command& command, JobProcesses& processes, Session& session, SignalQueue& signals,
               const RunOptions& options, StatusLine& line) {
@@ -109,6 +116,12 @@ Expected<RunResult> run(const RunOptions& options) {
     return Error{ErrorCode::kIo, operators_file + ": cannot be written: " + std::strerror(errno)};
   }
 
+  const std::string proved_file = spool_folder + "/proved";
+  if (!options.prove.empty() && !write_proved(proved_file, options.prove)) {
+    remove_folders();
+    return Error{ErrorCode::kIo, proved_file + ": cannot be written: " + std::strerror(errno)};
+  }
+
   const Launch launch = launch_of_environment();
   RunState state = state_at_start(options.command, folders);
   state.spool_folder = spool_folder;
@@ -126,6 +139,10 @@ Expected<RunResult> run(const RunOptions& options) {
                                      {agent::kEnvExitWait, std::to_string(options.exit_wait)},
                                      {agent::kEnvHolds, options.owners && options.holds ? "1" : "0"},
                                      {agent::kEnvOperators, operators_file}});
+  if (!options.prove.empty()) {
+    variables.emplace_back(agent::kEnvProve, proved_file);
+    variables.emplace_back(agent::kEnvProveBy, options.prove_by);
+  }
   DCMT_ASSIGN_OR_RETURN(pid_t pid, start_child(options.command, variables, signals));
 
   StatusLine line(!options.quiet, StatusPlace::kLastRow);

@@ -1,6 +1,7 @@
 // `dc-memtrace run`: starts a command with the agent preloaded, and records every child process that uses torch.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -9,10 +10,17 @@
 
 namespace dcmt::recorder {
 
+/// A parameter: its graph, and its number within the graph. The agent reads them in this form.
+struct ProvedKey {
+  std::int64_t graph = 0, key = 0;
+};
+
 struct RunOptions : RecordingOptions {
   std::string libraries;       ///< folder of the agent and its providers
   bool wait_children = false;  ///< also record processes that outlive the command, to their end
   std::vector<std::string> command;
+  std::vector<ProvedKey> prove;  ///< ascending: what their releases leave is fenced, or as `prove_by` says
+  std::string prove_by;          ///< as agent::kEnvProveBy
 };
 
 struct RunResult {

@@ -43,7 +43,7 @@ bool is_spool_folder_name(const std::string& run_folder, const std::string& spoo
 
 /// True for names of files that a run leaves among its spools.
 bool is_spool_file_name(std::string_view name) {
-  return name == "operators" || name.ends_with(".spool") || name.ends_with(".refused") ||
+  return name == "operators" || name == "proved" || name.ends_with(".spool") || name.ends_with(".refused") ||
          (name.starts_with(".") && name.ends_with(".new"));
 }
 

@@ -226,7 +226,13 @@ Status RowKeeper::write_open(const StorageRow& row) { return open_lifetime(row);
 Status RowKeeper::write_open(const TensorRow& row) { return open_lifetime(row); }
 Status RowKeeper::write_open(const MarkRow& row) { return open_lifetime(row); }
 
-Status RowKeeper::write(const MarkRow& row) { return is_span(row) ? lifetime(row) : point(row, row.span.from.seq); }
+Status RowKeeper::write(const MarkRow& row) {
+  // A proof is about all steps.
+  if (row.kind == "fence" || row.kind == "fence_touch" || row.kind == "poison" || row.kind == "result") {
+    return write_soon(row);
+  }
+  return is_span(row) ? lifetime(row) : point(row, row.span.from.seq);
+}
 Status RowKeeper::write(const LaunchesRow& row) { return point(row, row.id); }
 Status RowKeeper::write(const EdgeRow& row) { return point(row, row.span.from.seq); }
 Status RowKeeper::write(const SampleRow& row) { return point(row, current_.sums.row.span.from.seq + 1); }

@@ -8,9 +8,12 @@
 #include "collector/agent/provider.h"
 #include "collector/torch/facts/symbols.h"
 #include "collector/torch/hooks/allocator_trace.h"
+#include "collector/torch/keys/proof.h"
 #include "collector/torch/keys/release_keys.h"
 #include "collector/torch/records/block_records.h"
 #include "collector/torch/records/small_blocks.h"
+#include "collector/torch/state/cpu_allocator.h"
+#include "collector/torch/state/fences.h"
 #include "collector/torch/state/torch_thread.h"
 #include "trace/base/followed_bytes.h"
 
@@ -59,8 +62,7 @@ bool is_small(std::size_t bytes) noexcept { return !agent::full_detail() && byte
 /// True if a new block counts only for the curve.
 bool is_for_sums(std::size_t bytes) noexcept { return !agent::full_detail() && !agent::follows_size(bytes); }
 
-void* on_alloc_cpu(std::size_t bytes) {
-  void* address = g_alloc_cpu(bytes);
+void write_alloc_cpu(void* address, std::size_t bytes) noexcept {
   if (address != nullptr && agent::recording()) {
     agent::Inside inside;
     if (!add_small_block(wire::kCpuDevice, address, bytes)) {
@@ -69,6 +71,11 @@ void* on_alloc_cpu(std::size_t bytes) {
   } else {
     agent::note_unrecorded_allocation();
   }
+}
+
+void* on_alloc_cpu(std::size_t bytes) {
+  void* address = g_alloc_cpu(bytes);
+  write_alloc_cpu(address, bytes);
   return address;
 }
 
@@ -83,6 +90,19 @@ void on_free_cpu(void* address) {
     }
   }
   g_free_cpu(address);
+}
+
+// Under `prove`: a fence closes whole pages, so that each block has its own.
+void* on_alloc_cpu_to_prove(std::size_t bytes) {
+  void* address = alloc_pages(bytes);
+  if (address == nullptr) return on_alloc_cpu(bytes);
+  write_alloc_cpu(address, bytes);
+  return address;
+}
+
+void on_free_cpu_to_prove(void* address) {
+  open_fence(reinterpret_cast<std::uint64_t>(address));
+  on_free_cpu(address);
 }
 
 // Files and shared memory that torch maps: only the profiler's report announces them.
@@ -348,7 +368,7 @@ void on_cpu_out_of_memory(void* reporter, std::size_t requested) {
   g_cpu_out_of_memory(reporter, requested);
 }
 
-const ImportPatch kImports[] = {
+ImportPatch g_imports[] = {
     {kAllocCpu, pointer(on_alloc_cpu), nullptr},
     {kFreeCpu, pointer(on_free_cpu), nullptr},
     {kCpuOutOfMemory, pointer(on_cpu_out_of_memory), "libc10.so"},
@@ -421,6 +441,10 @@ void write_gpu_blocks(bool recording) noexcept {
   if (recording && agent::full_detail() && is_traced()) write_segments(cuda);
 }
 
-std::span<const ImportPatch> allocator_imports() noexcept { return kImports; }
+std::span<const ImportPatch> allocator_imports() noexcept {
+  if (proving() && prove_by() == ProveBy::kFence) g_imports[0].replacement = pointer(on_alloc_cpu_to_prove);
+  if (proving()) g_imports[1].replacement = pointer(on_free_cpu_to_prove);
+  return g_imports;
+}
 
 }  // namespace dcmt::torch_provider

@@ -2,6 +2,7 @@
 #include "collector/torch/hooks/storage_hooks.h"
 
 #include <cstddef>
+#include <exception>
 
 #include "collector/agent/provider.h"
 #include "collector/torch/facts/layout.h"
@@ -186,6 +187,17 @@ bool hook_storages(bool functional) noexcept {
          patch_slot(g_storage_table, layout::kStorageSlotRelease, pointer(on_release_storage)) &&
          (!functional || (patch_slot(g_functional_table, layout::kStorageSlotDelete, pointer(on_delete_functional)) &&
                           patch_slot(g_functional_table, layout::kStorageSlotRelease, pointer(on_release_functional))));
+}
+
+bool empty_storage(const void* storage) noexcept {
+  try {
+    void* const object = const_cast<void*>(storage);
+    if (layout::is_on_gpu(storage) && g_resize_cuda == nullptr) return false;
+    layout::is_on_gpu(storage) ? on_resize_cuda(object, 0) : on_resize_cpu(object, 0);
+    return true;
+  } catch (const std::exception&) {
+    return false;
+  }
 }
 
 std::span<const ImportPatch> storage_imports() noexcept { return kImports; }

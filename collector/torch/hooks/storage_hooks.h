@@ -18,6 +18,9 @@ bool storage_table_is_ours_alone() noexcept;
 /// @param functional  also those of functional storages
 bool hook_storages(bool functional) noexcept;
 
+/// Frees the bytes of a storage, as a program that resizes it to 0. Call it outside of the guard. False: torch refuses.
+bool empty_storage(const void* storage) noexcept;
+
 /// The import slots to redirect.
 std::span<const elf::ImportPatch> storage_imports() noexcept;
 std::span<const CudaImport> storage_cuda_imports() noexcept;

@@ -4,6 +4,7 @@
 
 #include "collector/agent/provider.h"
 #include "collector/torch/facts/layout.h"
+#include "collector/torch/keys/proof.h"
 #include "collector/torch/records/callback_switch.h"
 #include "collector/torch/records/census.h"
 #include "collector/torch/records/gpu_memory.h"
@@ -137,6 +138,7 @@ bool make_release_keys() noexcept {
 
 void key_gathered(KeyName name, Gathered what, std::uint64_t op, std::uint32_t flags) noexcept {
   settle_releases(Settling::kWithCensus);
+  if (proving()) unfence_gathered(what.storage);
   const KeyIndex key = followed_key(name);
   if (key == 0) return;
   // From here on a thread's operators are needed: a release is settled at the next one.
@@ -218,6 +220,7 @@ void end_release(KeyName name, std::int32_t declared, std::uint64_t op, std::uin
   write_key(key, {wire::RecordType::kRelease, nullptr, op, declared, flags});
   if (!final) return;
   follow_released(key, flags);
+  if (proving()) fence_released(key);
   if (settles) {
     thread->pending[thread->pending_count++] = key;
     return;
@@ -261,6 +264,17 @@ void settle_releases(Settling where) noexcept {
     }
     run_census(wire::CensusTrigger::kRelease, storage, key);
     expect_gpu_touches(copy);
+    if (proving()) prove_left(key, storage, copy);
+  }
+}
+
+void free_released(bool (*empty)(const void* storage) noexcept) noexcept {
+  TorchThread* thread = torch_thread();
+  for (std::uint32_t i = 0; thread != nullptr && i < thread->pending_count; ++i) {
+    const KeyIndex key = thread->pending[i] & ~kSettled;
+    const void* storage = storage_of_key(key);
+    if (storage == nullptr || !is_to_free(key) || claims_on(storage).gathered) continue;
+    if (StorageCopy(storage).bytes() != 0) empty(storage);
   }
 }
 

@@ -44,6 +44,9 @@ enum class Settling {
 /// The calling thread continues (an operator begins, a block was allocated, a kernel is launched): its final releases
 /// get their verdict and, if bytes remain, a census.
 void settle_releases(Settling where) noexcept;
+/// Under `prove --by free`: what the calling thread's releases have left is freed, before they are settled. Call it
+/// outside of the guard.
+void free_released(bool (*empty)(const void* storage) noexcept) noexcept;
 
 /// Makes a census of the storages that outlived their release; of the largest ones if there are many.
 void inspect_released(wire::CensusTrigger trigger) noexcept;

@@ -13,9 +13,12 @@
 #include "collector/agent/provider.h"
 #include "collector/torch/facts/layout.h"
 #include "collector/torch/hooks/new_objects.h"
+#include "collector/torch/hooks/storage_hooks.h"
+#include "collector/torch/keys/proof.h"
 #include "collector/torch/keys/release_keys.h"
 #include "collector/torch/operators/callback_lock.h"
 #include "collector/torch/operators/operator_wrap.h"
+#include "collector/torch/operators/results.h"
 #include "collector/torch/records/callback_switch.h"
 #include "collector/torch/records/key_reads.h"
 #include "collector/torch/records/small_blocks.h"
@@ -114,6 +117,14 @@ void inspect_input(const at::RecordFunction& function, std::size_t index, const 
   }
 }
 
+/// Other threads may do parts of it: op_with_input() gives them its stack.
+void publish_op(TorchThread& thread, RunningOp& op) {
+  op.stack = stack_here();
+  op.module = thread.module;
+  op.stack_known = true;
+  write_running_ops();
+}
+
 std::unique_ptr<at::ObserverContext> on_inputs(const at::RecordFunction& function) {
   if (!agent::recording() || !reads_wanted()) return nullptr;
   agent::Inside inside;
@@ -136,6 +147,7 @@ std::unique_ptr<at::ObserverContext> on_inputs(const at::RecordFunction& functio
       }
     }
   }
+  if (proving() && op != nullptr && op->watched_count > 0) publish_op(*thread, *op);
   return nullptr;
 }
 
@@ -259,6 +271,7 @@ void write_at_once() noexcept {
 
 std::unique_ptr<at::ObserverContext> on_begin(const at::RecordFunction& function) {
   if (!agent::recording()) return nullptr;
+  if (proving() && prove_by() == ProveBy::kFree) free_released(empty_storage);
   agent::Inside inside;
   TorchThread* thread = torch_thread();
   if (thread == nullptr) return nullptr;
@@ -319,6 +332,7 @@ void start_operator_events() {
     agent::diagnose(wire::DiagnosticCode::kNote,
                     "torch's lock of callbacks was not found: a child forked while another thread has it would hang");
   }
+  if (proving() && prove_by() != ProveBy::kFence) start_results();
   // This torch makes scopes in another way: steps and phases then need a callback at every node.
   if (!agent::every_operator() && user_scope_imports().empty()) {
     g_scopes_handle = at::addGlobalCallback(observe_user_scopes());
@@ -333,6 +347,7 @@ void forget_operator_events() noexcept {
 
 void stop_operator_events() {
   forbid_callbacks();
+  stop_results();
   if (g_scopes_handle != at::INVALID_CALLBACK_HANDLE) at::removeCallback(g_scopes_handle);
   g_scopes_handle = at::INVALID_CALLBACK_HANDLE;
 }

@@ -21,6 +21,8 @@ class StorageCopy {
   [[nodiscard]] std::uint64_t python_object() const noexcept {
     return readable ? layout::word(fields_, layout::kStoragePyObject) : 0;
   }
+  /// An object of the storage's type that may only be read.
+  [[nodiscard]] const void* fields() const noexcept { return fields_; }
   [[nodiscard]] bool is_on_gpu() const noexcept { return readable && layout::is_on_gpu(fields_); }
 
  private:

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include <algorithm>
 #include <atomic>
 #include <iterator>
 
@@ -42,7 +43,42 @@ void give_to_spare(TorchThread* thread) noexcept {
   } while (!g_spare.compare_exchange_weak(spare, with_uppermost(spare, thread), std::memory_order_release));
 }
 
+/// All states, for op_with_input(). Those of more threads are not searched.
+constinit std::atomic<TorchThread*> g_states[1024];
+constinit std::atomic<std::uint32_t> g_states_count{0};
+
+/// A word of another thread's state, which that thread may change.
+template <class Word>
+Word word(const Word& of) noexcept {
+  return __atomic_load_n(&of, __ATOMIC_ACQUIRE);
+}
+
+bool has_input(const RunningOp& op, const void* storage) noexcept {
+  const std::uint32_t count = std::min(word(op.watched_count), RunningOp::kMostWatched);
+  for (std::uint32_t i = 0; i < count; ++i) {
+    if (word(op.watched[i]) == storage) return true;
+  }
+  return false;
+}
+
 }  // namespace
+
+bool op_with_input(const void* storage, RunningOp& out) noexcept {
+  const std::uint32_t count = std::min<std::uint32_t>(g_states_count.load(), std::size(g_states));
+  for (std::uint32_t i = 0; i < count; ++i) {
+    TorchThread* thread = g_states[i].load();
+    const std::uint32_t depth = thread != nullptr ? word(thread->depth) : 0;
+    if (depth == 0 || depth > TorchThread::kMaxDepth) continue;
+    RunningOp& op = thread->running[depth - 1];
+    // The name of an operator, unlike that of a range, is torch's for ever.
+    if (word(op.scope) != static_cast<std::uint32_t>(wire::OpScope::kFunction) || !has_input(op, storage)) continue;
+    out.name = word(op.name);
+    out.ordinal = word(op.ordinal);
+    out.stack = word(op.stack_known) ? word(op.stack) : 0;
+    if (word(thread->depth) == depth && word(op.ordinal) == out.ordinal) return true;
+  }
+  return false;
+}
 
 void empty_torch_threads(void (*empty_tables)()) noexcept {
   // The list of spare states is inside the states. States beyond this array are not kept.
@@ -61,8 +97,11 @@ TorchThread* acquire_torch_thread() noexcept {
     slot = thread;
     return thread;
   }
-  slot = agent::arena(sizeof(TorchThread));
-  return static_cast<TorchThread*>(slot);
+  auto* const thread = static_cast<TorchThread*>(agent::arena(sizeof(TorchThread)));
+  slot = thread;
+  if (thread == nullptr) return nullptr;
+  if (const std::uint32_t at = g_states_count.fetch_add(1); at < std::size(g_states)) g_states[at].store(thread);
+  return thread;
 }
 
 void give_back_torch_thread() noexcept {
@@ -105,6 +144,7 @@ void begin_op(TorchThread& thread, const void* function, const char* name, wire:
     op.stack_known = false;
     op.frame = frame;
     op.inputs_known = false;
+    op.watched_count = 0;
   }
   ++thread.depth;
 }

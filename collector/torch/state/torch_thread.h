@@ -113,6 +113,10 @@ inline RunningOp* innermost_op(TorchThread& thread) noexcept {
 /// Python. Sets TorchThread::module.
 std::uint64_t stack_here() noexcept;
 
+/// A copy of an operator that runs on some thread and has the storage among its inputs. False if there is none.
+/// @param out  its name outlives it, and its stack is known
+bool op_with_input(const void* storage, RunningOp& out) noexcept;
+
 /// An operator begins on the thread. Its begin is written before the first record made inside it.
 /// @param function  identifies it at its end  @param name  valid while it runs
 void begin_op(TorchThread& thread, const void* function, const char* name, wire::OpScope scope) noexcept;

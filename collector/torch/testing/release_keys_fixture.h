@@ -39,6 +39,7 @@ class ReleaseKeysFixture : public ::testing::Test {
     others_.clear();
     touches_.clear();
     reads_.clear();
+    fences_.clear();
   }
 
   void drain() {
@@ -57,6 +58,7 @@ class ReleaseKeysFixture : public ::testing::Test {
       touches_.push_back(reinterpret_cast<const wire::LastTouchRecord&>(header));
     }
     if (header.type == RecordType::kRead) reads_.push_back(reinterpret_cast<const wire::ReadRecord&>(header));
+    if (header.type == RecordType::kFence) fences_.push_back(reinterpret_cast<const wire::FenceRecord&>(header));
     if (header.type == RecordType::kReleaseBegin || header.type == RecordType::kWait) {
       others_.push_back(reinterpret_cast<const wire::KeyRecord&>(header));
     }
@@ -99,6 +101,7 @@ class ReleaseKeysFixture : public ::testing::Test {
   std::vector<wire::KeyRecord> others_;   ///< records of waits and of release begins
   std::vector<wire::LastTouchRecord> touches_;
   std::vector<wire::ReadRecord> reads_;
+  std::vector<wire::FenceRecord> fences_;
 };
 
 }  // namespace dcmt::torch_provider

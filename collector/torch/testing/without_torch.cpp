@@ -6,6 +6,7 @@
 #include "collector/torch/records/census.h"
 #include "collector/torch/records/small_blocks.h"
 #include "collector/torch/records/tensor_records.h"
+#include "collector/torch/state/cpu_allocator.h"
 
 namespace dcmt::agent {
 
@@ -36,6 +37,8 @@ void run_census(wire::CensusTrigger trigger, const void* storage, KeyIndex) noex
   ++g_censuses;
   if (trigger == wire::CensusTrigger::kOutOfMemory) g_inspected.push_back(storage);
 }
+bool g_of_cpu_allocator = true;
+bool is_of_cpu_allocator(const StorageCopy&) noexcept { return g_of_cpu_allocator; }
 void follow_from_now(const void*) noexcept {}
 void write_small_sums() noexcept {}
 void switch_callbacks() noexcept {}

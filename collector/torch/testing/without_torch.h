@@ -16,6 +16,8 @@ extern std::atomic<int> g_censuses;           ///< how many were requested
 extern std::atomic<int> g_prepared;           ///< how often code was published for a later census
 extern std::vector<const void*> g_inspected;  ///< their storages; for one thread
 
+extern bool g_of_cpu_allocator;  ///< all storages are of torch's CPU allocator
+
 inline constexpr std::size_t kFakeStorageBytes = 128;
 inline constexpr std::size_t kFakeTensorBytes = 256;
 
