@@ -103,7 +103,7 @@ LabelledLines proved_facts(const model::ProvedProcess& process, std::string_view
   LabelledLines facts{{"proof", changed_sentence(process, by)}};
   if (process.results && process.proof.verdict != "not_proved") {
     if (process.results->first) {
-      facts.push_back({"first change", different_result_text(*process.results->first)});
+      facts.push_back({"changed", different_result_text(*process.results->first)});
       for (LabelledLine& line : stack_facts(process.results->first->by, form)) facts.push_back(std::move(line));
     }
     facts.push_back({"compared", compared_text(*process.results) + (process.results->first ? " before that" : "")});
