@@ -91,7 +91,7 @@ def test_poison_changes_no_result_of_what_nobody_touches(ordinary, tmp_path):
     run = prove(folder, tmp_path / "out", PROGRAM, by="poison")
     assert run.returncode == 0, run.stdout + run.stderr
     assert run.stdout.startswith(printed * 4)
-    assert f"no result changed with what {KEYS * STEPS} releases, {STEPS} steps left overwritten" in run.stdout
+    assert f"no result changed when what {KEYS * STEPS} releases in {STEPS} steps left was overwritten" in run.stdout
     # Each step has the gradients of a weight and of a bias, and two numbers that are printed.
     assert f"{2 * STEPS} gradients and {2 * STEPS} numbers that the program read are equal to the bit" in run.stdout
 

@@ -76,9 +76,9 @@ std::string different_result_text(const model::DifferentResult& result) {
 
 namespace {
 
-/// "12 releases, 3 steps".
+/// "12 releases in 3 steps".
 std::string extent_text(const ReleaseProof& proof) {
-  return counted(proof.releases, "release") + (proof.steps > 0 ? ", " + counted(proof.steps, "step") : "");
+  return counted(proof.releases, "release") + (proof.steps > 0 ? " in " + counted(proof.steps, "step") : "");
 }
 
 std::string compared_text(const model::ComparedResults& results) {
@@ -91,9 +91,9 @@ std::string changed_sentence(const model::ProvedProcess& process, std::string_vi
   if (proof.verdict == "not_proved") return "not proved: " + joined(proof.why_not, "; ");
   const std::string_view done = by == "free" ? "freed" : "overwritten";
   if (proof.verdict == "touched") {
-    return fmt::format("touched: with what {} left {}, the program computes something else", extent_text(proof), done);
+    return fmt::format("touched: a result changed when what {} left was {}", extent_text(proof), done);
   }
-  return fmt::format("no result changed with what {} left {}", extent_text(proof), done);
+  return fmt::format("no result changed when what {} left was {}", extent_text(proof), done);
 }
 
 }  // namespace
