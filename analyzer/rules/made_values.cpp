@@ -40,6 +40,15 @@ MadeValues::MadeValues(const PythonSource& source, const std::set<std::size_t>& 
   }
   all_ = given_;
   add_computed();
+  add_functions();
+}
+
+void MadeValues::add_functions() {
+  for (const PythonSource::Line& line : source_.lines()) {
+    const auto around = all_.find(source_.function_around(line));
+    if (around == all_.end() || around->first == line.function) continue;
+    if (has_one(line.bare, around->second)) functions_[around->first].insert(source_.function_of(line));
+  }
 }
 
 void MadeValues::add_computed() {
@@ -73,6 +82,21 @@ bool MadeValues::passes(const PythonSource::Line& line, const ByFunction& variab
       if (equal_sign(part, 0) != npos || has_name(part, "lambda")) break;
       if (calls_with(part, of_function->second)) return true;
     }
+  }
+  return false;
+}
+
+bool MadeValues::passes_function_with_one(const PythonSource::Line& line) const {
+  if (&source_.lines()[line.statement] != &line) return false;
+  for (const std::string_view statement : parts_of(source_.statement_of(line), ";")) {
+    const std::size_t lambda = statement.find("lambda ");
+    const auto named = all_.find(line.function);
+    const bool in_call = lambda != npos && statement.substr(0, lambda).find('(') != npos;
+    if (in_call && named != all_.end() && has_one(statement.substr(lambda), named->second)) return true;
+    const auto within = functions_.find(line.function);
+    const std::size_t equal = equal_sign(statement, 0);
+    const std::string_view value = trimmed(statement.substr(equal == npos ? 0 : equal + 1));
+    if (within != functions_.end() && calls_with(value, within->second)) return true;
   }
   return false;
 }

@@ -24,7 +24,9 @@ class MadeValues {
   /// True if the line passes such a variable to a call and drops the result: `put(value)`. Only what the call does with
   /// the value can be of use then.
   [[nodiscard]] bool passes_one(const PythonSource::Line& line) const;
-  /// The lines that do, with a variable that has it; if there are none, with something that was computed from it,
+  /// True if the line passes a function to a call that keeps such a variable: a lambda or a function within this one.
+  [[nodiscard]] bool passes_function_with_one(const PythonSource::Line& line) const;
+  /// The lines that pass one, with a variable that has it; if there are none, with something that was computed from it,
   /// unless `only_it`.
   [[nodiscard]] std::vector<const PythonSource::Line*> passes(bool only_it) const;
   /// True if variables of the line's function have it. Else a parameter may.
@@ -35,6 +37,7 @@ class MadeValues {
   using ByFunction = std::map<std::size_t, Names>;
 
   void add_computed();
+  void add_functions();
   [[nodiscard]] bool names(const PythonSource::Line& line, const ByFunction& variables) const;
   [[nodiscard]] bool passes(const PythonSource::Line& line, const ByFunction& variables) const;
 
@@ -42,6 +45,7 @@ class MadeValues {
   std::set<std::size_t> made_at_;  ///< indexes of lines with which the statements begin
   ByFunction given_;               ///< variables that these statements give a value
   ByFunction all_;                 ///< and what is computed from it
+  ByFunction functions_;           ///< functions within a function that name one of these
 };
 
 }  // namespace dcmt::analyzer

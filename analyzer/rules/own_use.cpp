@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "analyzer/rules/holder_path.h"
 #include "analyzer/rules/usual_holders.h"
 #include "analyzer/storages/holder_names.h"
 
@@ -96,9 +97,6 @@ FrameId frame_of(const TraceData& data, StackId id) {
   const Stack* stack = data.stacks.find(id);
   return stack != nullptr ? stack->frame : FrameId();
 }
-
-/// "x" of "main: x" and of "program.x".
-std::string_view last_name(std::string_view variable) { return variable.substr(variable.find_last_of(".: ") + 1); }
 
 /// True if the path to what holds a storage begins with the variable.
 bool leads_to(const TraceData& data, std::string_view variable, const HeldBy& by) {

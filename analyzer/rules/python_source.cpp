@@ -52,16 +52,36 @@ int depth_change(char letter) {
   return letter == ')' || letter == ']' || letter == '}' ? -1 : 0;
 }
 
-/// The names of a target: "a" and "b" of "a, (b, c.d)" without what is in an object.
-void add_names(std::string_view target, std::set<std::string_view>& names) {
-  for (std::string_view part : parts_of(target, ",")) {
+/// The single targets of "a, (b, c.d)".
+template <class Visit>
+void each_target(std::string_view targets, Visit visit) {
+  for (std::string_view part : parts_of(targets, ",")) {
     if (part.starts_with('*')) part = trimmed(part.substr(1));
     const bool in_brackets = part.size() > 1 && (part.front() == '(' || part.front() == '[');
     if (in_brackets) {
-      add_names(part.substr(1, part.size() - 2), names);
-    } else if (is_name(part)) {
-      names.insert(part);
+      each_target(part.substr(1, part.size() - 2), visit);
+    } else {
+      visit(part);
     }
+  }
+}
+
+/// The names of a target: "a" and "b" of "a, (b, c.d)" without what is in an object.
+void add_names(std::string_view target, std::set<std::string_view>& names) {
+  each_target(target, [&](std::string_view each) {
+    if (is_name(each)) names.insert(each);
+  });
+}
+
+/// What is left of each sign that gives a value.
+template <class Visit>
+void each_given(std::string_view statement, Visit visit) {
+  std::size_t from = 0;
+  for (std::size_t at = equal_sign(statement, 0); at != npos; at = equal_sign(statement, at + 1)) {
+    const std::vector<std::string_view> target = parts_of(statement.substr(from, at - from), ":");
+    visit(target.front());                        // "x: Tensor = …"
+    if (target.size() > 1) visit(target.back());  // "if a: b = 1"
+    from = at + 1;
   }
 }
 
@@ -128,13 +148,21 @@ std::set<std::string_view> names_given_by(std::string_view code) {
   for (std::string_view statement : parts_of(code, ";")) {
     // "for x in loader:", and "if a: b = 1"
     if (statement.starts_with("for ")) add_names(statement.substr(4, statement.find(" in ") - 4), names);
-    std::size_t from = 0;
-    for (std::size_t at = equal_sign(statement, 0); at != npos; at = equal_sign(statement, at + 1)) {
-      const std::vector<std::string_view> target = parts_of(statement.substr(from, at - from), ":");
-      add_names(target.front(), names);  // "x: Tensor = …"
-      add_names(target.back(), names);   // "if a: b = 1"
-      from = at + 1;
-    }
+    each_given(statement, [&](std::string_view target) { add_names(target, names); });
+  }
+  return names;
+}
+
+std::set<std::string_view> attributes_given_by(std::string_view code) {
+  std::set<std::string_view> names;
+  for (const std::string_view statement : parts_of(code, ";")) {
+    each_given(statement, [&](std::string_view target) {
+      each_target(target, [&](std::string_view each) {
+        const std::size_t dot = each.rfind('.');
+        const bool is_one = each.find(' ') == npos;  // not "if a.b"
+        if (is_one && dot != npos && is_name(each.substr(dot + 1))) names.insert(each.substr(dot + 1));
+      });
+    });
   }
   return names;
 }
@@ -249,6 +277,39 @@ std::set<std::string_view> PythonSource::given_values_at(std::size_t number) con
     if (trimmed(line).starts_with("for ") || line.find(" for ") != npos) return {};
   }
   return names_given_by(lines_[first].bare);
+}
+
+std::size_t PythonSource::indent_at(std::size_t number) const {
+  if (statement_at(number) != number) return npos;
+  return lines_[number - 1].bare.find_first_not_of(" \t\r");
+}
+
+std::size_t PythonSource::end_of_block(std::size_t number) const {
+  const std::size_t indent = indent_at(number);
+  std::size_t last = number;
+  for (std::size_t at = number + 1; at <= lines_.size(); ++at) {
+    const std::size_t here = indent_at(at);
+    if (here != npos && here <= indent) break;
+    last = at;
+  }
+  return last;
+}
+
+bool PythonSource::is_loop(std::size_t number) const {
+  if (number == 0 || number > lines_.size()) return false;
+  const std::string_view line = trimmed(lines_[number - 1].bare);
+  return line.starts_with("for ") || line.starts_with("while ") || line.starts_with("async for ");
+}
+
+std::size_t PythonSource::loop_around(std::size_t first, std::size_t last) const {
+  std::size_t around = indent_at(statement_at(first));
+  for (std::size_t at = statement_at(first); at > 0 && around != 0; --at) {
+    const std::size_t indent = indent_at(at);
+    if (indent == npos || indent >= around) continue;
+    around = indent;
+    if (is_loop(at) && last <= end_of_block(at)) return at;
+  }
+  return 0;
 }
 
 std::size_t PythonSource::statement_at(std::size_t number) const {

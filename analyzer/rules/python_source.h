@@ -23,6 +23,8 @@ inline constexpr std::size_t npos = std::string_view::npos;
 [[nodiscard]] bool has_name(std::string_view code, std::string_view name);
 /// The variables to which a line of code gives values, by `=` or as a loop's variable.
 [[nodiscard]] std::set<std::string_view> names_given_by(std::string_view code);
+/// The attributes to which a line of code gives values, "last" of `self.last = x`.
+[[nodiscard]] std::set<std::string_view> attributes_given_by(std::string_view code);
 /// The position of the next `=` that gives a value, outside of brackets; npos: none.
 [[nodiscard]] std::size_t equal_sign(std::string_view text, std::size_t from);
 /// The position behind the brackets that open at `at`; npos if they do not close.
@@ -64,6 +66,8 @@ class PythonSource {
   [[nodiscard]] std::string_view statement_of(const Line& line) const;
   /// The name of the innermost function that has this line; empty: none.
   [[nodiscard]] std::string_view function_of(const Line& line) const { return functions_[line.function].name; }
+  /// The function around the innermost one that has this line, as Line::function.
+  [[nodiscard]] std::size_t function_around(const Line& line) const { return functions_[line.function].around; }
   /// True if a function of this name has the line, directly or in a function within it.
   [[nodiscard]] bool is_within(const Line& line, std::string_view function) const;
   /// True if the statement that has this line gives a variable a value, and its function deletes that variable by
@@ -78,6 +82,12 @@ class PythonSource {
   [[nodiscard]] std::set<std::string_view> deleted_with(std::size_t number, std::string_view variable) const;
   /// True if the function that has this line gives the variable's value to another variable, `b = a`, or to its caller.
   [[nodiscard]] bool gives_to_another(std::size_t number, std::string_view variable) const;
+  /// The number of the line with which the innermost loop begins that has both lines; 0: there is none.
+  [[nodiscard]] std::size_t loop_around(std::size_t first, std::size_t last) const;
+  /// True if the line begins a loop: its body may be in the same line.
+  [[nodiscard]] bool is_loop(std::size_t number) const;
+  /// The number of the last line of the block that a line begins.
+  [[nodiscard]] std::size_t end_of_block(std::size_t number) const;
   /// The line with which the statement begins that has this line; 0: there is none.
   [[nodiscard]] std::size_t statement_at(std::size_t number) const;
 
@@ -88,6 +98,8 @@ class PythonSource {
     std::set<std::string_view> deleted;  ///< variables in its `del` statements
   };
   void add_line(std::size_t number, std::string_view bare, std::string_view text);
+  /// Indentation of the statement that begins at a line; npos: none begins there.
+  [[nodiscard]] std::size_t indent_at(std::size_t number) const;
   static void note_deleted(std::string_view statements, Function& function);
 
   const std::string bare_;

@@ -127,5 +127,26 @@ TEST(PythonSource, WhatIsNoCodeIsReadToItsEnd) {
   }
 }
 
+TEST(PythonSource, TheAttributesThatALineGivesValues) {
+  using Names = std::set<std::string_view>;
+  EXPECT_EQ(attributes_given_by("self.a.b = x.c"), Names{"b"});
+  EXPECT_EQ(attributes_given_by("self.a, (x, y.b) = f(z.c)"), (Names{"a", "b"}));
+  EXPECT_EQ(attributes_given_by("if a.x: y.b = 1"), Names{"b"});
+  EXPECT_EQ(attributes_given_by("self.a[0] = x; f(b=c.d); a.b == c"), Names{});
+}
+
+TEST(PythonSource, TheInnermostLoopAroundTwoLines) {
+  const PythonSource source("a\nfor x in y:\n  b\n  while z:\n    c\n\n    d\n  e\nf\ndef g():\n  h\nfor x in y: i\n");
+  EXPECT_EQ(source.loop_around(5, 7), 4u);
+  EXPECT_EQ(source.loop_around(3, 7), 2u);
+  EXPECT_EQ(source.loop_around(5, 8), 2u);
+  EXPECT_EQ(source.loop_around(8, 9), 0u);
+  EXPECT_EQ(source.loop_around(11, 11), 0u);
+  EXPECT_EQ(source.end_of_block(2), 8u);
+  EXPECT_EQ(source.end_of_block(4), 7u);
+  EXPECT_TRUE(source.is_loop(12));
+  EXPECT_FALSE(source.is_loop(11));
+}
+
 }  // namespace
 }  // namespace dcmt::analyzer

@@ -99,10 +99,25 @@ for x in data:
 
 TEST(StoredByTest, AFunctionThatPutsIntoItsArgument) {
   constexpr std::string_view code =
-      "heapq.heappush(best, x)\nheappush( best , x)\nheapq.heappush(bests, best)\nf(best)\n";
+      "heapq.heappush(best, x)\nheappush( best , x)\nheapq.heappush(bests, best)\nf(best)\nheappush(self.best, x)\n";
   const auto statements = storing_statements(code, "a.py", "program.best");
-  ASSERT_EQ(statements.size(), 2u);
+  ASSERT_EQ(statements.size(), 3u);
   EXPECT_EQ(statements[1].text, "heappush( best , x)");
+  EXPECT_EQ(statements[2].text, "heappush(self.best, x)");
+}
+
+TEST(StoredByTest, TheStatementThatLinksOneObjectOfAChainToTheNext) {
+  constexpr std::string_view code = "y = net(x)\ny.previous = self.last\nself.last = y\n";
+  const auto statements = storing_statements(code, "a.py", "fit: cell.last.previous…");
+  ASSERT_EQ(statements.size(), 1u);
+  EXPECT_EQ(statements[0].text, "y.previous = self.last");
+}
+
+TEST(StoredByTest, TheVariableOfASuspendedFunction) {
+  constexpr std::string_view code = "async def serve():\n  self.rows[k] = x\n  rows[k] = x\n";
+  EXPECT_EQ(storing_statements(code, "a.py", "run: main.gi_frame Server.serve (app.py:24): self.rows").front().text,
+            "self.rows[k] = x");
+  EXPECT_EQ(storing_statements(code, "a.py", "run: main.gi_frame serve (app.py:24): rows").front().text, "rows[k] = x");
 }
 
 TEST(StoredByTest, AnEntryOfAnObjectOnThePath) {
@@ -190,6 +205,29 @@ TEST(StoredByTest, ACallThatGetsWhatWasComputedSaysNothingOfAParameter) {
       {{"train.py", "main", 5}});
   EXPECT_EQ(program.lines(kStatements, "main: probe.seen"), (Lines{"self.seen.append(output)"}));
   EXPECT_EQ(program.lines(kCalls, "main: probe.seen"), Lines{});
+}
+
+TEST(StoredByTest, ACallThatMakesItInsideIsNotWhatStoresIt) {
+  const std::string_view code =
+      "def play():\n  state = ones(9)\n  f(1)\ndef main():\n  agent.play()\n  agent.see(x * 2)\nmain()\n";
+  const Program inside(code, {{"train.py", "play", 2}, {"train.py", "main", 5}});
+  EXPECT_EQ(inside.lines(kStatements, "main: agent.heap"), Lines{});
+  const Program given(code, {{"train.py", "main", 6}});
+  EXPECT_EQ(given.lines(kStatements, "main: agent.heap"), (Lines{"agent.see(x * 2)"}));
+}
+
+TEST(StoredByTest, AFunctionThatKeepsWhatWasMadeAndIsPassedOn) {
+  const Program lambda(
+      "def main():\n  out = net(x)\n  handle = net[0].weight.register_hook(lambda g, out=out: g * out)\n  "
+      "opt.step()\nmain()\n",
+      {{"train.py", "main", 2}});
+  EXPECT_EQ(lambda.lines(kStatements, "main: opt.param_groups[0]['params'][0]._backward_hooks"),
+            (Lines{"handle = net[0].weight.register_hook(lambda g, out=out: g * out)"}));
+  const Program function(
+      "def main():\n  out = net(x)\n  def report(opt, out=out):\n    return None\n  handle = "
+      "opt.register_hook(report)\n  opt.step()\nmain()\n",
+      {{"train.py", "main", 2}});
+  EXPECT_EQ(function.lines(kStatements, "main: opt._hooks"), (Lines{"handle = opt.register_hook(report)"}));
 }
 
 TEST(StoredByTest, ACycleIsMadeByACallOfItsClass) {

@@ -1,0 +1,94 @@
+#include "analyzer/rules/holder_path.h"
+
+#include <algorithm>
+#include <cstddef>
+
+#include "analyzer/rules/common_names.h"
+#include "analyzer/rules/python_source.h"
+
+namespace dcmt::analyzer {
+namespace {
+
+constexpr std::string_view kCycle = "cycle ";
+constexpr std::string_view kResults = " (lru_cache)";
+constexpr std::string_view kSuspended = "_frame ";  // "main.gi_frame", with the function that it runs
+
+struct RootAndRest {
+  std::string_view root;  ///< "main", or "Server.run" of a suspended function; empty: a module's variable
+  std::string_view rest;
+};
+
+/// Of "run: main.gi_frame Server.run (app.py:24): self.rows", the function that has the variable is the suspended one.
+RootAndRest parts_of_path(std::string_view path) {
+  if (const std::size_t at = path.rfind(kSuspended); at != npos) path.remove_prefix(at + kSuspended.size());
+  const std::size_t root = path.find(": ");
+  if (root == npos) return {{}, path};
+  return {path.substr(0, std::min(root, path.find(' '))), path.substr(root + 2)};
+}
+
+void add_names(std::string_view path, std::set<std::string_view>& names) {
+  while (!path.empty()) {
+    const std::string_view name = path.substr(0, path.find('.'));
+    if (is_name(name) && !name.starts_with("__")) names.insert(name);
+    path.remove_prefix(std::min(name.size() + 1, path.size()));
+  }
+}
+
+}  // namespace
+
+std::string_view last_name(std::string_view path) { return path.substr(path.find_last_of(".: ") + 1); }
+
+PathEnd end_of_path(std::string_view holder) {
+  PathEnd end;
+  auto [root, path] = parts_of_path(holder);
+  if (const std::size_t links = path.find(kMoreLinks); links != npos) {  // "head.before….value": a variable
+    end.link = last_name(path.substr(0, links));
+    path = path.substr(0, path.find_last_of(".[", links));
+  }
+  while (path.ends_with(']')) {
+    const std::size_t open = path.rfind('[');
+    if (open == npos) return {};
+    const std::string_view entry = path.substr(open);
+    path = path.substr(0, open);
+    if (path.ends_with(".__closure__")) {  // "f.__closure__['past']": a variable of the function around f
+      end.name = entry.size() > 4 ? entry.substr(2, entry.size() - 4) : std::string_view();
+      return is_name(end.name) ? end : PathEnd{};
+    }
+  }
+  const std::size_t dot = path.rfind('.');
+  end.name = dot == npos ? path : path.substr(dot + 1);
+  if (!is_name(end.name) || end.name.starts_with("__") || path.find(' ') != npos) return {};
+  // "main.losses" is a module's variable, "main.Probe.seen" an attribute of a class.
+  end.attribute = root.empty() ? path.find('.') != dot : dot != npos;
+  if (!root.empty() && dot == npos) end.function = last_name(root);
+  return end;
+}
+
+std::set<std::string_view> names_on_path(std::string_view holder) {
+  std::set<std::string_view> names;
+  if (holder.starts_with(kCycle)) {
+    for (const std::string_view each : parts_of(holder.substr(kCycle.size()), " "))
+      add_names(each.substr(0, each.find('.')), names);
+    return names;
+  }
+  auto [root, path] = parts_of_path(holder);
+  if (root.empty()) {
+    const std::size_t module = path.find_first_of(".[");
+    path.remove_prefix(module == npos ? path.size() : module + (path[module] == '.' ? 1 : 0));
+  }
+  add_names(path.substr(0, path.find_first_of(" [")), names);
+  for (std::size_t at = path.find('['); at != npos; at = path.find('[', at + 1)) {
+    const std::size_t close = path.find(']', at);
+    if (close == npos || close < at + 4) continue;
+    const std::string_view key = path.substr(at + 2, close - at - 3);  // ['stack'], or <trail> of a context
+    if (is_name(key)) names.insert(key);
+  }
+  return names;
+}
+
+std::string_view cached_function(std::string_view holder) {
+  const std::size_t end = holder.find(kResults);
+  return end != npos ? last_name(holder.substr(0, end)) : std::string_view();
+}
+
+}  // namespace dcmt::analyzer

@@ -1,0 +1,28 @@
+// The names in the path of a holder, "main: probe.seen[0]".
+#pragma once
+
+#include <set>
+#include <string_view>
+
+namespace dcmt::analyzer {
+
+/// "x" of "main: x" and of "program.x".
+[[nodiscard]] std::string_view last_name(std::string_view path);
+
+/// The variable or attribute with which a path ends, apart from entries.
+struct PathEnd {
+  std::string_view name;       ///< empty: the path ends in something else (a cell, a cache in C)
+  std::string_view function;   ///< of which it is a local variable; empty: an attribute, or a module's variable
+  bool attribute = false;      ///< of any object
+  std::string_view link = {};  ///< "before" of a chain "head.before….value": from one object to the next
+};
+[[nodiscard]] PathEnd end_of_path(std::string_view holder);
+
+/// The names of a path, without the module or function at its root: "pending" and "queue" of "main.pending.queue";
+/// those that it has as keys, "stack" of "main.local (by thread)[…]['stack']"; and the classes of a cycle.
+[[nodiscard]] std::set<std::string_view> names_on_path(std::string_view holder);
+
+/// "features" of "main.Encoder.features (lru_cache)"; empty: the holder is no cache of a function's results.
+[[nodiscard]] std::string_view cached_function(std::string_view holder);
+
+}  // namespace dcmt::analyzer

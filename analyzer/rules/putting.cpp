@@ -1,0 +1,121 @@
+#include "analyzer/rules/putting.h"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+
+#include "analyzer/rules/python_source.h"
+
+namespace dcmt::analyzer {
+namespace {
+
+constexpr std::array<std::string_view, 10> kPuttingCalls = {
+    "append", "appendleft", "extend", "extendleft", "insert", "add", "update", "setdefault", "put", "put_nowait"};
+/// These put something into their first argument.
+constexpr std::array<std::string_view, 4> kPuttingFunctions = {"heappush", "insort", "insort_left", "insort_right"};
+
+/// True if the text after the name puts something into it, or into its entries.
+bool puts(std::string_view rest) {
+  bool entry = false;
+  while (true) {
+    rest = rest.substr(std::min(rest.find_first_not_of(" \t"), rest.size()));
+    if (!rest.starts_with('[')) break;
+    const std::size_t behind = behind_brackets(rest, 0);
+    if (behind == npos) return false;
+    rest.remove_prefix(behind);
+    entry = true;
+  }
+  if (rest.starts_with('.')) {
+    rest.remove_prefix(1);
+    const std::size_t end = std::ranges::find_if_not(rest, is_of_name) - rest.begin();
+    const std::string_view call = rest.substr(0, end);
+    rest = rest.substr(end);
+    return rest.starts_with('(') && std::ranges::find(kPuttingCalls, call) != kPuttingCalls.end();
+  }
+  if (rest.starts_with("+=") || rest.starts_with("|=")) return true;
+  return entry && rest.starts_with('=') && !rest.starts_with("==");
+}
+
+/// True for `name = [*name, x]` and `name = Link(x, name)`, from behind the first name.
+bool renews(std::string_view rest, std::string_view name) {
+  rest = trimmed(rest);
+  if (!rest.starts_with('=') || rest.starts_with("==")) return false;
+  for (std::size_t at = rest.find(name); at != npos; at = rest.find(name, at + 1)) {
+    const std::string_view behind = rest.substr(at + name.size());
+    const bool is_whole = !is_of_name(rest[at - 1]) && (behind.empty() || !is_of_name(behind.front()));
+    if (is_whole && !trimmed(behind).starts_with('=')) return true;
+  }
+  return false;
+}
+
+/// True if the text before the name calls a function that puts something into what follows: "heapq.heappush(self." and
+/// the name.
+bool is_put_into(std::string_view before) {
+  const auto is_of_object = [](char letter) { return is_of_name(letter) || letter == '.'; };
+  if (before.ends_with('.'))
+    before = std::string_view(before.begin(), std::find_if_not(before.rbegin(), before.rend(), is_of_object).base());
+  before = trimmed(before);
+  if (!before.ends_with('(')) return false;
+  before.remove_suffix(1);
+  const auto last = std::find_if_not(before.rbegin(), before.rend(), is_of_name);
+  return std::ranges::find(kPuttingFunctions, std::string_view(last.base(), before.end())) != kPuttingFunctions.end();
+}
+
+bool puts_into_part(std::string_view line, const PathEnd& target) {
+  for (std::size_t at = line.find(target.name); at != npos; at = line.find(target.name, at + 1)) {
+    const std::size_t end = at + target.name.size();
+    const char before = at == 0 ? ' ' : line[at - 1];
+    if (is_of_name(before) || (end < line.size() && is_of_name(line[end]))) continue;
+    const bool of_object = before == '.';
+    // A module's variable is an attribute if another module names it.
+    const bool fits = target.attribute ? of_object : target.function.empty() || !of_object;
+    const std::string_view rest = line.substr(end);
+    if (fits && (puts(rest) || renews(rest, target.name) || is_put_into(line.substr(0, at)))) return true;
+  }
+  return false;
+}
+
+bool is_definition(std::string_view line) {
+  const std::string_view text = trimmed(line);
+  return text.starts_with("def ") || text.starts_with("async def ") || text.starts_with("class ");
+}
+
+}  // namespace
+
+bool puts_into(std::string_view line, const PathEnd& target) {
+  return std::ranges::any_of(parts_of(line, ";"), [&](std::string_view part) { return puts_into_part(part, target); });
+}
+
+bool puts_into_one_of(std::string_view line, const std::set<std::string_view>& names) {
+  return std::ranges::any_of(names, [line](std::string_view name) { return puts_into(line, {name, {}, false}); });
+}
+
+bool calls_one_of(std::string_view line, const std::set<std::string_view>& names,
+                  const std::function<bool(std::string_view)>& with) {
+  if (is_definition(line)) return false;
+  for (const std::string_view name : names) {
+    for (std::size_t at = line.find(name); at != npos; at = line.find(name, at + 1)) {
+      if (at > 0 && (is_of_name(line[at - 1]) || line[at - 1] == '.')) continue;
+      std::string_view rest = line.substr(at + name.size());
+      if (rest.starts_with('.')) {
+        rest.remove_prefix(1);
+        rest.remove_prefix(static_cast<std::size_t>(std::ranges::find_if_not(rest, is_of_name) - rest.begin()));
+      }
+      if (rest.starts_with('(') && with(rest.substr(0, behind_brackets(rest, 0)))) return true;
+    }
+  }
+  return false;
+}
+
+bool calls_function(std::string_view line, std::string_view function, const std::function<bool(std::string_view)>& of) {
+  if (is_definition(line)) return false;
+  for (std::size_t at = line.find(function); at != npos; at = line.find(function, at + 1)) {
+    if (!line.substr(at + function.size()).starts_with('(') || (at > 0 && is_of_name(line[at - 1]))) continue;
+    const std::string_view before = line.substr(0, at > 0 && line[at - 1] == '.' ? at - 1 : 0);
+    const auto begin = std::find_if_not(before.rbegin(), before.rend(), is_of_name).base();
+    if (of(std::string_view(begin, before.end()))) return true;
+  }
+  return false;
+}
+
+}  // namespace dcmt::analyzer

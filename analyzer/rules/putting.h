@@ -1,0 +1,26 @@
+// What a line of Python does with names: whether it puts something into them, or calls them.
+#pragma once
+
+#include <functional>
+#include <set>
+#include <string_view>
+
+#include "analyzer/rules/holder_path.h"
+
+namespace dcmt::analyzer {
+
+/// True if the line puts something into what has the name, by `NAME.append(…)`, `NAME[…] = …`, `NAME += …` or the like,
+/// or gives it a value that is made of it, `NAME = [*NAME, x]`.
+[[nodiscard]] bool puts_into(std::string_view line, const PathEnd& target);
+/// The same for any object of one of the names.
+[[nodiscard]] bool puts_into_one_of(std::string_view line, const std::set<std::string_view>& names);
+
+/// True if the line calls one of the names, or a method of one, with arguments for which it holds.
+[[nodiscard]] bool calls_one_of(std::string_view line, const std::set<std::string_view>& names,
+                                const std::function<bool(std::string_view arguments)>& with);
+
+/// True if the line calls a function of this name. `of` says whether the object counts whose method it is; "": of none.
+[[nodiscard]] bool calls_function(std::string_view line, std::string_view function,
+                                  const std::function<bool(std::string_view object)>& of);
+
+}  // namespace dcmt::analyzer
