@@ -17,6 +17,7 @@
 #include "analyzer/rules/usual_holders.h"
 #include "analyzer/storages/holder_names.h"
 #include "analyzer/storages/stacks.h"
+#include "analyzer/storages/storage_bytes.h"
 #include "trace/base/code_path.h"
 
 namespace dcmt::analyzer {
@@ -215,19 +216,21 @@ bool is_made_by(const TraceData& data, const StatementUse& program, StackId plac
 
 /// What the storing statement itself makes, as in `losses.append(v.clone())`, the program needs until it has made the
 /// last of it in this round.
-void free_at_storing(const TraceData& data, const StatementUse& program, Growth& growth) {
+void free_at_storing(const TraceData& data, const OwnUse& own_use, Growth& growth) {
   std::set<std::string> sites;
   for (const auto* statements : {&growth.stored_by.statements, &growth.stored_by.calls}) {
     for (const StoringStatement& each : *statements) sites.insert(each.site);
   }
   if (sites.empty()) return;
   std::map<StackId, bool> is_made;  // by place
-  for (const GrowingSite& site : growth.sites) is_made[site.stack] = is_made_by(data, program, site.stack, sites);
+  for (const GrowingSite& site : growth.sites)
+    is_made[site.stack] = is_made_by(data, own_use.statements(), site.stack, sites);
   std::map<Sequence, Sequence> last_made;  // by the end of their use
   const auto each_made = [&](auto&& visit) {
     for (GrowingStorage& each : growth.storages) {
       const Storage* storage = data.storages.find(each.storage);
-      if (each.needed_until.valid() && is_made[storage->birth.stack]) visit(each, storage->span.from_seq);
+      if (!each.needed_until.valid() || own_use.is_seen(each.storage)) continue;
+      if (is_made[storage->birth.stack]) visit(each, storage->span.from_seq);
     }
   };
   each_made([&](const GrowingStorage& each, Sequence made) {
@@ -282,7 +285,7 @@ std::vector<Finding> grows(const TraceData& data, const Releases&) {
     std::vector<StackId> made_at;
     for (const GrowingSite& site : growth.sites) made_at.push_back(site.stack);
     growth.stored_by = stored_by(data, growth.holder, made_at);
-    free_at_storing(data, own_use.statements(), growth);
+    free_at_storing(data, own_use, growth);
     count_rounds(group, growth);
     finding.bytes = group.held.bytes();
     growth.per_round = Bytes(finding.bytes.value / std::max<std::int64_t>(1, growth.rounds));

@@ -12,6 +12,7 @@
 #include "analyzer/rules/holder_path.h"
 #include "analyzer/rules/usual_holders.h"
 #include "analyzer/storages/holder_names.h"
+#include "analyzer/storages/storage_bytes.h"
 
 namespace dcmt::analyzer {
 namespace {
@@ -26,15 +27,15 @@ struct UseEvidence {
 
 class ReadingsBetween {
  public:
-  /// @param keeping  containers that keep storages, also under other names
-  ReadingsBetween(const TraceData& data, const std::set<ContainerId>& keeping) : data_(data), keeping_(keeping) {}
+  /// @param holding  what keeps storages, also under other names
+  ReadingsBetween(const TraceData& data, const Holding& holding) : data_(data), holding_(holding) {}
 
   void add(const Living& living, const Living& next, UseEvidence& evidence) const {
     std::set<ScanId> kept;
     std::set<ScanId> used;
     const auto found = [&](const Scan& scan, std::string_view path) {
       if (scan.from < living.round_end || scan.from >= next.storage->span.from_seq) return;
-      const bool keeps = is_what_keeps(path);
+      const bool keeps = holding_.keeps(path);
       (keeps ? kept : used).insert(scan.id);
       if (keeps) return;
       const std::string variable(variable_at_root(path));
@@ -56,25 +57,20 @@ class ReadingsBetween {
   }
 
  private:
-  [[nodiscard]] bool is_what_keeps(std::string_view path) const {
-    return std::ranges::any_of(
-        keeping_, [&](ContainerId id) { return is_on(data_.text(data_.owners.container(id)->path), path); });
-  }
-
   /// True if a container that this reading found leads, with one entry, through the keeper, which was no container yet:
   /// the modules of a model whose hook has the list.
   [[nodiscard]] bool leads_to_what_keeps(StorageId storage, ScanId scan) const {
     const auto paths = data_.owners.paths_to(storage);
     const bool is_kept = std::ranges::any_of(paths, [&](const OwnerPath& path) {
-      return path.scan <= scan && scan <= path.last_scan && is_what_keeps(data_.text(path.path));
+      return path.scan <= scan && scan <= path.last_scan && holding_.keeps(data_.text(path.path));
     });
     return is_kept && std::ranges::none_of(data_.owners.where_found(storage), [&](const FoundIn& each) {
-             return each.scan == scan && keeping_.contains(each.container);
+             return each.scan == scan && holding_.adding().contains(each.container);
            });
   }
 
   const TraceData& data_;
-  const std::set<ContainerId>& keeping_;
+  const Holding& holding_;
 };
 
 /// The end of its round; for an open round, after all others.
@@ -118,7 +114,11 @@ struct OwnUse::Uses {
 };
 
 OwnUse::OwnUse(const TraceData& data, const Holding& holding, const GrowingSites& growing)
-    : data_(data), not_kept_(data, growing), statements_(data, growing) {
+    : data_(data),
+      not_kept_(data, growing),
+      statements_(data, growing),
+      next_values_(data, statements_),
+      by_readings_(data, holding, next_values_) {
   std::map<FrameId, int> places_of;  // growing ones that a frame led to
   for (const auto& [id, site] : growing.sites) {
     const Stack* stack = data.stacks.find(id);
@@ -133,11 +133,12 @@ OwnUse::OwnUse(const TraceData& data, const Holding& holding, const GrowingSites
     if (!given.empty()) add_next_values(site);
     const std::set<std::string_view> having = add_by_statement(stack, site);
     const UsualHolders usual(holding, site);
-    const ReadingsBetween readings(data, holding.adding());
+    const ReadingsBetween readings(data, holding);
     Uses of_site;
     for (const Series& series : series_of(site)) {
       const HeldBy keeping = usual.of(series.front()->position);
       const bool is_said = by_statement_.contains(series.front()->storage->id);
+      by_readings_.add(series);
       UseEvidence evidence;
       for (std::size_t i = 0; i + 1 < series.size(); ++i) readings.add(*series[i], *series[i + 1], evidence);
       for (const auto& [variable, is_value] : evidence.variables) {
@@ -147,6 +148,8 @@ OwnUse::OwnUse(const TraceData& data, const Holding& holding, const GrowingSites
           for (const Living* each : series) own_values_.insert(each->storage->id);
           continue;
         }
+        if (std::ranges::any_of(series, [&](const Living* each) { return by_readings_.says(*each, variable); }))
+          continue;
         of_variables[variable].series.push_back(series);
         of_variables[variable].until_made |= is_value;
       }
@@ -245,19 +248,22 @@ void OwnUse::add(const Uses& uses) {
 
 void OwnUse::add_next_values(const OutlivingSite& site) {
   for (std::size_t i = 0; i + 1 < site.living.size(); ++i) {
-    next_values_[site.living[i].storage->id] = site.living[i + 1].storage->span.from_seq;
+    next_ones_[site.living[i].storage->id] = site.living[i + 1].storage->span.from_seq;
   }
 }
 
 std::optional<Sequence> OwnUse::until(const Living& living) const {
   const StorageId storage = living.storage->id;
   const auto found = until_.find(storage);
-  if (const auto said = by_statement_.find(storage); said != by_statement_.end()) {
-    if (found == until_.end()) return said->second;
-    return found->second ? std::optional(std::max(said->second, *found->second)) : std::nullopt;
+  const std::optional<Sequence> seen = by_readings_.until(storage);
+  const auto said = by_statement_.find(storage);
+  if (said != by_statement_.end() || (seen && !by_readings_.is_open(storage))) {
+    const Sequence until = said != by_statement_.end() ? std::max(said->second, seen.value_or(said->second)) : *seen;
+    if (found == until_.end()) return until;
+    return found->second ? std::optional(std::max(until, *found->second)) : std::nullopt;
   }
-  const auto value = next_values_.find(storage);
-  const std::optional<Sequence> next = value != next_values_.end() ? std::optional(value->second) : std::nullopt;
+  const auto value = next_ones_.find(storage);
+  const std::optional<Sequence> next = value != next_ones_.end() ? std::optional(value->second) : std::nullopt;
   const bool is_own_value = own_values_.contains(storage);
   if (found != until_.end()) {
     if (!is_own_value || !found->second) return found->second;
@@ -278,12 +284,6 @@ std::optional<Sequence> OwnUse::until_end_of_round(const Living& living) const {
   if (const Sequence ended = end_of_tensors(data_, living.storage->id); ended.valid() && dropped.before_next.valid())
     sooner(std::max(ended, dropped.before_next));
   return until;
-}
-
-Sequence begin_of(const TraceData& data, const Storage& storage) {
-  Sequence begin = storage.span.from_seq;
-  for (const Block* block : data.blocks_by_storage.of(storage.id)) begin = std::min(begin, block->span.from_seq);
-  return begin;
 }
 
 }  // namespace dcmt::analyzer

@@ -8,8 +8,10 @@
 
 #include "analyzer/rules/growing_sites.h"
 #include "analyzer/rules/growth.h"
+#include "analyzer/rules/next_values.h"
 #include "analyzer/rules/not_kept.h"
 #include "analyzer/rules/statement_use.h"
+#include "analyzer/rules/use_by_readings.h"
 #include "analyzer/rules/usual_holders.h"
 
 namespace dcmt::analyzer {
@@ -31,6 +33,8 @@ class OwnUse {
   /// By place: the value, made at another place, that the first of its replaced storages has replaced.
   [[nodiscard]] const std::map<StackId, GrowingStorage>& first_replaced() const { return first_replaced_; }
   [[nodiscard]] const StatementUse& statements() const { return statements_; }
+  /// True if a reading found something else than the keeper that had the storage.
+  [[nodiscard]] bool is_seen(StorageId storage) const { return by_readings_.until(storage).has_value(); }
 
  private:
   struct Uses;
@@ -44,6 +48,8 @@ class OwnUse {
   const TraceData& data_;
   const NotKept not_kept_;
   const StatementUse statements_;
+  NextValues next_values_;
+  UseByReadings by_readings_;
   std::map<StorageId, Sequence> by_statement_;  ///< of storages whose statement says it
   std::map<StackId, GrowingStorage> first_replaced_;
   std::map<StorageId, std::optional<Sequence>> until_;  ///< storages that are needed beyond their round
@@ -54,12 +60,9 @@ class OwnUse {
     Sequence before_next_of_kind;  ///< of its place and position in the round
   };
   std::map<StorageId, Dropped> dropped_;
-  std::map<StorageId, Sequence> next_values_;  ///< when the statement that made a variable's value ran again
-  std::set<StorageId> own_values_;             ///< a reading after the round found that the variable still had it
-  std::set<StackId> deletes_;                  ///< places whose storages a deleted variable has
+  std::map<StorageId, Sequence> next_ones_;  ///< when the statement that made a variable's value ran again
+  std::set<StorageId> own_values_;           ///< a reading after the round found that the variable still had it
+  std::set<StackId> deletes_;                ///< places whose storages a deleted variable has
 };
-
-/// The begin of the storage's memory: its block is recorded before the storage.
-[[nodiscard]] Sequence begin_of(const TraceData& data, const Storage& storage);
 
 }  // namespace dcmt::analyzer

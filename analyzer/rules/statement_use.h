@@ -57,19 +57,21 @@ class StatementUse {
 
   /// The user's source and its line at which a frame is; nullptr: there is none.
   [[nodiscard]] std::pair<const PythonSource*, std::size_t> at(const Stack& stack) const;
-  /// True if a variable has the storages of a place that its function deletes.
-  [[nodiscard]] bool deletes(StackId stack) const;
-  /// The variables whose values the storages of a place are, one after the other: the innermost statement makes them.
-  [[nodiscard]] std::set<std::string_view> given_values(StackId stack) const;
-
- private:
+  [[nodiscard]] const std::map<StringId, PythonSource>& sources() const { return sources_; }
+  /// Births and ends of the run's storages, ascending. Empty without sources.
   struct Event {
     Sequence seq;
     const Storage* storage = nullptr;
     bool ends = false;
   };
   using Events = std::vector<Event>;
+  [[nodiscard]] const Events& events() const { return events_; }
+  /// True if a variable has the storages of a place that its function deletes.
+  [[nodiscard]] bool deletes(StackId stack) const;
+  /// The variables whose values the storages of a place are, one after the other: the innermost statement makes them.
+  [[nodiscard]] std::set<std::string_view> given_values(StackId stack) const;
 
+ private:
   [[nodiscard]] Beside beside(const Statement& statement, StackId stack) const;
   [[nodiscard]] const Beside& beside(Statement& statement, const Storage& made) const;
   [[nodiscard]] Events::const_iterator after(Sequence seq) const;
@@ -77,7 +79,7 @@ class StatementUse {
 
   const TraceData& data_;
   std::map<StringId, PythonSource> sources_;
-  Events events_;  ///< ascending
+  Events events_;
   std::set<StorageId> kept_;
 };
 

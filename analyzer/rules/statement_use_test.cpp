@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "analyzer/testing/test_trace.h"
+#include "analyzer/testing/source_program.h"
 
 namespace dcmt::analyzer {
 namespace {
@@ -22,29 +22,8 @@ using Handle = TestTrace::Handle;
 
 const FrameOf kLinear{"/opt/python3/lib/python3.11/site-packages/torch/nn/modules/linear.py", "forward", 134};
 
-/// Events of a program of one file, which begins with `def main():`.
-class SourceProgram {
+class UseProgram : public testing::SourceProgram {
  public:
-  void at(std::int64_t line, const StackOf& inside = {}) {
-    trace.stack = inside;
-    trace.stack.push_back({"train.py", "main", line});
-  }
-  Handle made_at(std::int64_t line, const StackOf& inside = {}) {
-    at(line, inside);
-    return trace.allocate(100);
-  }
-  void dropped_at(std::int64_t line, Handle handle) {
-    at(line);
-    trace.drop(handle);
-  }
-  const TraceData& load(const std::string& code) {
-    std::string quoted = code;
-    for (std::size_t i = quoted.find('\''); i != std::string::npos; i = quoted.find('\'', i + 2)) quoted.insert(i, "'");
-    std::filesystem::remove(trace.folder() / "rank0.dcmt");
-    data = trace.load("INSERT INTO source(path, text) SELECT id, '" + quoted + "' FROM string WHERE text = 'train.py'");
-    return data;
-  }
-  [[nodiscard]] const Storage& storage(Handle handle) const { return *data.storages.find(trace.storage_id(handle)); }
   /// nullopt: unknown.
   [[nodiscard]] std::optional<std::pair<Sequence, std::string>> use_of(Handle handle) const {
     const StatementUse uses(data, growing);
@@ -56,16 +35,11 @@ class SourceProgram {
     const auto use = use_of(handle);
     return use ? std::optional(use->first) : std::nullopt;
   }
-  [[nodiscard]] Sequence birth(Handle handle) const { return storage(handle).span.from_seq; }
-  [[nodiscard]] Sequence end(Handle handle) const { return storage(handle).span.to_seq; }
-
-  TestTrace trace;
-  TraceData data;
   GrowingSites growing = {.sites = {{StackId(), {}}}, .end = {}};  ///< something grows, or nothing is asked
 };
 
 TEST(StatementUse, AVariableHasItsValueUntilTheNextIsMade) {
-  SourceProgram program;
+  UseProgram program;
   const Handle first = program.made_at(3), other = program.made_at(4), next = program.made_at(3);
   program.load("def main():\n  while True:\n    x = ones(9)\n    y = x * 2\n");
   EXPECT_EQ(program.until(first), program.birth(next));
@@ -75,7 +49,7 @@ TEST(StatementUse, AVariableHasItsValueUntilTheNextIsMade) {
 }
 
 TEST(StatementUse, ADeletedVariableHasItsValueUntilTheDel) {
-  SourceProgram program;
+  UseProgram program;
   const Handle kept = program.made_at(3, {kLinear}), other = program.made_at(4), last = program.made_at(5);
   program.dropped_at(6, other);
   const Handle next = program.made_at(3, {kLinear});
@@ -94,7 +68,7 @@ TEST(StatementUse, ADeletedVariableHasItsValueUntilTheDel) {
 }
 
 TEST(StatementUse, AVariableOfAFunctionEndsWithIt) {
-  SourceProgram program;
+  UseProgram program;
   const Handle kept = program.made_at(2, {{"train.py", "work", 5}});
   const Handle inside = program.made_at(2, {{"train.py", "work", 6}});
   const Handle after = program.made_at(3);
@@ -108,7 +82,7 @@ TEST(StatementUse, AVariableOfAFunctionEndsWithIt) {
 }
 
 TEST(StatementUse, WhatACallIsGivenIsTheCallsAlone) {
-  SourceProgram program;
+  UseProgram program;
   const Handle kept = program.made_at(3), inside = program.made_at(4, {kLinear});
   program.made_at(5);
   program.load("def main():\n  while True:\n    rows.append(x.clone())\n    rows.append(net(x))\n    y = x * 2\n");
@@ -117,7 +91,7 @@ TEST(StatementUse, WhatACallIsGivenIsTheCallsAlone) {
 }
 
 TEST(StatementUse, WhatIsOnTheWayToAValueIsUsedByTheNext) {
-  SourceProgram program;
+  UseProgram program;
   const FrameOf activation{kLinear.file, "forward", 816}, last{kLinear.file, "forward", 140};
   const Handle kept = program.made_at(3, {kLinear}), next = program.made_at(3, {activation});
   const Handle value = program.made_at(3, {last});
@@ -129,7 +103,7 @@ TEST(StatementUse, WhatIsOnTheWayToAValueIsUsedByTheNext) {
 }
 
 TEST(StatementUse, AGraphHasWhatIsOnTheWayAsLongAsTheOthers) {
-  SourceProgram program;
+  UseProgram program;
   const FrameOf activation{kLinear.file, "forward", 816}, last{kLinear.file, "forward", 140};
   const Handle kept = program.made_at(3, {kLinear}), next = program.made_at(3, {activation});
   program.made_at(3, {last});
@@ -142,7 +116,7 @@ TEST(StatementUse, AGraphHasWhatIsOnTheWayAsLongAsTheOthers) {
 }
 
 TEST(StatementUse, WhatAValueHasReplacedIsTheOldestThatEndsThen) {
-  SourceProgram program;
+  UseProgram program;
   const Handle first = program.made_at(3), later = program.made_at(3), value = program.made_at(4);
   program.dropped_at(4, later);
   program.dropped_at(4, first);
@@ -155,7 +129,7 @@ TEST(StatementUse, WhatAValueHasReplacedIsTheOldestThatEndsThen) {
 }
 
 TEST(StatementUse, WhatALambdaMakesMayBeWhatItReturnsOrNot) {
-  SourceProgram program;
+  UseProgram program;
   const Handle kept = program.made_at(3, {{"train.py", "<lambda>", 1}});
   program.made_at(3);
   program.load("keep = lambda x: rows.append(x.clone())\n\nx = net(a)\n");
@@ -163,7 +137,7 @@ TEST(StatementUse, WhatALambdaMakesMayBeWhatItReturnsOrNot) {
 }
 
 TEST(StatementUse, AGraphMayHaveWhatItSavedLongerThanAVariable) {
-  SourceProgram program;
+  UseProgram program;
   const Handle saved = program.made_at(3);
   program.made_at(4);
   program.made_at(3);
@@ -183,7 +157,7 @@ TEST(StatementUse, InRandomProgramsItIsTheLifeOfWhatNothingKeeps) {
   for (unsigned seed = 0; seed < 60; ++seed) {
     std::mt19937 random(seed);
     const auto below = [&](unsigned limit) { return static_cast<unsigned>(random() % limit); };
-    SourceProgram program;
+    UseProgram program;
     std::string code = "def main():\n  while True:\n";
     struct Line {
       char kind;

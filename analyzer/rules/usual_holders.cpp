@@ -151,6 +151,11 @@ HeldBy Holding::of(StorageId storage) const {
   return by.containers.empty() ? HeldBy() : by;
 }
 
+bool Holding::keeps(std::string_view path) const {
+  return std::ranges::any_of(adding_,
+                             [&](ContainerId id) { return is_on(data_.text(data_.owners.container(id)->path), path); });
+}
+
 bool Holding::is_seen(StorageId storage) const {
   const auto returned = returned_.find(storage);
   return returned != returned_.end() ? returned->second.seen : !of(storage).nobody();

@@ -49,6 +49,8 @@ class Holding {
   [[nodiscard]] HeldBy of(StorageId storage) const;
   /// All containers that add.
   [[nodiscard]] const std::set<ContainerId>& adding() const { return adding_; }
+  /// True if the path is that of a container that adds, or leads through it.
+  [[nodiscard]] bool keeps(std::string_view path) const;
   /// True if a reading found the storage there.
   [[nodiscard]] bool is_seen(StorageId storage) const;
 

@@ -41,4 +41,10 @@ StringId device_of(const TraceData& data, StorageId storage) {
   return blocks.begin() == blocks.end() ? StringId() : (*blocks.begin())->device;
 }
 
+Sequence begin_of(const TraceData& data, const Storage& storage) {
+  Sequence begin = storage.span.from_seq;
+  for (const Block* block : data.blocks_by_storage.of(storage.id)) begin = std::min(begin, block->span.from_seq);
+  return begin;
+}
+
 }  // namespace dcmt::analyzer

@@ -20,4 +20,7 @@ namespace dcmt::analyzer {
 /// The blocks that are alive at `at`: one, or two while a resize copies.
 [[nodiscard]] std::vector<const Block*> blocks_at(const TraceData& data, StorageId storage, Sequence at);
 
+/// The begin of the storage's memory: its block is recorded before the storage.
+[[nodiscard]] Sequence begin_of(const TraceData& data, const Storage& storage);
+
 }  // namespace dcmt::analyzer

@@ -1,0 +1,80 @@
+// When what leads to a storage gets another value: variables and attributes of the program, and nodes of its graphs.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "analyzer/load/trace_data.h"
+#include "analyzer/rules/rounds.h"
+#include "analyzer/rules/statement_use.h"
+
+namespace dcmt::analyzer {
+
+/// Derived from the copied sources of the user's files and from the lines at which the recorded events were. A
+/// statement that makes nothing has run when its function has come past it. A statement that has made something has run
+/// when its function goes on. Variables of a function end with it.
+class NextValues {
+ public:
+  /// `program` must outlive it.
+  NextValues(const TraceData& data, const StatementUse& program);
+
+  struct Changes {
+    std::vector<Sequence> at;  ///< ascending
+    bool complete = true;      ///< false: one statement may have run several times in a row
+  };
+  /// Of each variable and attribute of the path that the program's statements give values: when they do. Empty: of
+  /// none.
+  [[nodiscard]] std::vector<const Changes*> on(std::string_view path);
+
+  /// True if the user's files have no function of this name.
+  [[nodiscard]] bool is_library(std::string_view function);
+
+  /// True if a statement of the user's files reads the attribute of an object.
+  [[nodiscard]] bool reads_attribute(std::string_view name) const;
+
+  /// When the backward pass after `at` is done with the node of a graph that the path leads to: "MulBackward0" of
+  /// "main: loss.grad_fn SumBackward0 → MulBackward0._saved_self". Zero: it has no such node.
+  [[nodiscard]] Sequence node_done(std::string_view path, Sequence at);
+
+ private:
+  using Function = std::pair<StringId, std::size_t>;  ///< a file, and PythonSource's number of the function
+  using Statements = std::map<Function, std::vector<std::size_t>>;  ///< numbers of their first lines, ascending
+  struct At {
+    StackId caller;
+    FrameId root;
+    std::size_t line = 0;  ///< of the function, with which its statement begins; 0: the function is not there
+    std::vector<StackId> inside = {};  ///< of what it has called, the outermost first
+  };
+
+  [[nodiscard]] std::set<Function> functions_of(std::string_view name) const;
+  const Changes& of_local(std::string_view function, std::string_view name);
+  const Changes& of_global(std::string_view name);
+  const Changes& of_attribute(std::string_view name);
+  void add_changes(const Function& function, const std::vector<std::size_t>& statements, bool is_local,
+                   Changes& changes);
+  [[nodiscard]] At at(const Function& function, StackId stack) const;
+  /// True if a loop leads to the function, by its callers.
+  [[nodiscard]] bool is_called_in_loop(const At& at) const;
+  /// True if a function that both have inside has begun anew in between. nullopt: it may have.
+  [[nodiscard]] std::optional<bool> begins_anew(const At& before, const At& after) const;
+  [[nodiscard]] const Statements& giving(const std::map<std::string_view, Statements>& by_name,
+                                         std::string_view name) const;
+
+  const TraceData& data_;
+  const StatementUse& program_;
+  std::map<std::string_view, Statements> variables_, attributes_;  ///< what gives them values
+  std::map<std::string, Changes, std::less<>> changes_;
+  std::map<std::string, bool, std::less<>> libraries_;  ///< by function
+  std::size_t visited_ = 0;                             ///< events, so far
+  const Rounds backwards_;
+  std::map<std::string, std::vector<Span>, std::less<>> nodes_;  ///< runs of those that were asked for
+};
+
+}  // namespace dcmt::analyzer

@@ -1,0 +1,86 @@
+#include "analyzer/rules/use_by_readings.h"
+
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "analyzer/rules/own_use.h"
+#include "analyzer/testing/source_program.h"
+
+namespace dcmt::analyzer {
+namespace {
+
+using testing::HeldOf;
+using testing::SourceProgram;
+using Handle = SourceProgram::Handle;
+
+constexpr std::string_view kLoopCode =
+    "def main():\n  for x in data:\n    y = net(x)\n    z = y * 2\n    w = z * 2\n"
+    "def forward(self, x):\n  z = ones(9)\n  self.last = z\n";
+constexpr int kTurns = 12;
+
+/// A program in which a list keeps what forward() makes, at each turn. `also` is where readings after each turn find
+/// the latest one, besides.
+struct Loop {
+  explicit Loop(const std::function<std::vector<std::string>(int age)>& also) {
+    for (int turn = 0; turn < kTurns; ++turn) {
+      kept.push_back(program.made_at(3, {{"train.py", "forward", 7}}));
+      after.push_back(program.made_at(4));
+      program.trace.begin_reading();
+      for (int i = 0; i <= turn; ++i) {
+        for (const std::string& path : also(turn - i)) program.trace.held(kept[i], {.path = path});
+        program.trace.held(kept[i], {.containers = {"main: rows"}, .path = "main: rows[0]"});
+      }
+      program.dropped_at(5, after.back());
+      program.trace.step(turn);
+    }
+    program.load(std::string(kLoopCode));
+  }
+  std::vector<std::optional<Sequence>> uses() const {
+    const GrowingSites growing = growing_sites(program.data);
+    EXPECT_EQ(growing.sites.size(), 1u);
+    const OwnUse own_use(program.data, Holding(program.data, growing), growing);
+    std::vector<std::optional<Sequence>> all;
+    for (const Living& living : growing.sites.begin()->second.living) all.push_back(own_use.until(living));
+    return all;
+  }
+  Sequence begin(Handle handle) const { return Sequence(program.birth(handle).value - 1); }
+
+  SourceProgram program;
+  std::vector<Handle> kept, after;
+};
+
+using Paths = std::vector<std::string>;
+
+TEST(UseByReadings, AnAttributeHasItUntilItsNextValue) {
+  const Loop loop([](int age) { return age == 0 ? Paths{"main: net.last"} : Paths{}; });
+  const auto until = loop.uses();
+  ASSERT_EQ(until.size(), static_cast<std::size_t>(kTurns));
+  for (int i = 0; i + 1 < kTurns; ++i) EXPECT_EQ(until[i], loop.begin(loop.after[i + 1])) << i;
+}
+
+TEST(UseByReadings, AVariableThatStillHasItAfterTheNextIsMadeHasTwo) {
+  const Loop loop(
+      [](int age) { return age <= 1 ? Paths{age == 0 ? "main: net.last" : "main: net.last.before"} : Paths{}; });
+  const Loop two([](int age) { return age == 1 ? Paths{"main: net.last"} : Paths{}; });
+  const auto until = two.uses();
+  for (int i = 0; i + 2 < kTurns; ++i) EXPECT_EQ(until[i], two.begin(two.after[i + 2])) << i;
+  EXPECT_NE(loop.uses(), until) << "a chain of which nothing reads the first one";
+}
+
+TEST(UseByReadings, WhatALastingAliasOfTheKeeperLeadsToIsNoUse) {
+  const Loop alias([](int) { return Paths{"main: net.last[0]"}; }), nothing([](int) { return Paths{}; });
+  EXPECT_EQ(alias.uses(), nothing.uses()) << "the older ones, too: it has no next value";
+}
+
+TEST(UseByReadings, AnArgumentOfALibraryIsNoUseOfItsOwn) {
+  const Loop argument([](int age) { return age == 0 ? Paths{"Linear.forward: input"} : Paths{}; });
+  const Loop nothing([](int) { return Paths{}; });
+  EXPECT_EQ(argument.uses(), nothing.uses());
+}
+
+}  // namespace
+}  // namespace dcmt::analyzer
