@@ -39,7 +39,7 @@ class GrowthWatch {
   struct Site {
     std::int64_t bytes = 0;
     std::int64_t alive = 0;
-    std::int64_t births = 0;  ///< those between which storages or steps ended
+    std::int64_t births = 0;  ///< those between which storages, small blocks or steps ended
     std::int64_t work = -1;   ///< at the latest of these
     std::int64_t before = 0;  ///< alive when it doubled last; made together at first
     int doubled = 0;
