@@ -111,9 +111,11 @@ PhaseLives::Turn PhaseLives::turn_of(const Storage& storage, const Step* step) c
   return std::ranges::lower_bound(place->second, storage.span.from_seq) - first;
 }
 
-std::optional<std::string_view> PhaseLives::category_of(const Ends& ends) {
-  if (ends.read != 0 || ends.all < kFewestEnds) return std::nullopt;
-  if (ends.temporary == ends.all) return kTemporary;
+std::optional<std::string_view> PhaseLives::category_of(const Ends& ends, bool own_counts) {
+  if (ends.read != 0 || ends.all == 0) return std::nullopt;
+  const bool enough = ends.all >= kFewestEnds;
+  if (ends.temporary == ends.all && (own_counts || enough)) return kTemporary;
+  if (!enough) return std::nullopt;
   if (ends.in_backward == ends.all) return kSavedForBackward;
   if (ends.replaced == ends.all) return kReplaced;
   return std::nullopt;
@@ -131,13 +133,14 @@ std::optional<std::string_view> PhaseLives::category_of(const Storage& storage) 
   const auto alike = by_size_.find({storage.birth.stack, storage.bytes});
   if (alike != by_size_.end()) {
     if (are_gradients(alike->second, storage)) return kGradient;
-    if (const auto category = category_of(alike->second)) return category;
+    const bool own_counts = storage.span.ended() && !begun_.empty();
+    if (const auto category = category_of(alike->second, own_counts)) return category;
     if (alike->second.one_by_one) return kReplaced;
   }
   const Turn turn = turn_of(storage, step_at(steps_, storage.span.from_seq));
   const auto in_turn = turn ? by_turn_.find({storage.birth.stack, *turn}) : by_turn_.end();
   if (in_turn == by_turn_.end()) return std::nullopt;
-  return are_gradients(in_turn->second, storage) ? std::optional(kGradient) : category_of(in_turn->second);
+  return are_gradients(in_turn->second, storage) ? std::optional(kGradient) : category_of(in_turn->second, false);
 }
 
 }  // namespace dcmt::analyzer

@@ -38,7 +38,8 @@ class PhaseLives {
   ///   than there are parameters of that size;
   /// - kReplaced: ended in the next step, outside of its backward, after that step had made as many at the same place;
   ///   or each step drops one for another (replaced_one_by_one).
-  /// nullopt if lives differ, or if fewer than three have ended.
+  /// nullopt if lives differ, or if fewer than three have ended; a temporary that has ended needs no others: a
+  /// compiler's benchmark makes one buffer.
   [[nodiscard]] std::optional<std::string_view> category_of(const Storage& storage) const;
 
  private:
@@ -62,8 +63,9 @@ class PhaseLives {
                              Turn turn) const;
   /// True if the next step had made a storage of the same turn before this storage ended.
   [[nodiscard]] bool has_successor(const Storage& storage, Turn turn, const Step& next) const;
-  /// The purpose from counted lives, if there are enough and no reading found one of these storages.
-  [[nodiscard]] static std::optional<std::string_view> category_of(const Ends& ends);
+  /// The purpose from counted lives, if there are enough and no reading found one of these storages. `own_counts`:
+  /// the storage itself has ended and is among them, which is enough for a temporary.
+  [[nodiscard]] static std::optional<std::string_view> category_of(const Ends& ends, bool own_counts);
   /// True if the storages of one place and size, or of one turn, are gradients. In both cases, the place makes no more
   /// of this size for the next step than there are parameters. By turn, there is never more than one.
   [[nodiscard]] bool are_gradients(const Ends& ends, const Storage& storage) const;

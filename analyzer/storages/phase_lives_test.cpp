@@ -250,5 +250,7 @@ TEST(PhaseLives, WhereReadingsDisagreeBatchesThatWaitedForTheirTurnAreReplacedEa
 
 TEST(PhaseLives, TwoStepsAreTooFew) { EXPECT_EQ(category_of(training(2), kSaved), "not attributed"); }
 
+TEST(PhaseLives, ATemporaryNeedsNoOthers) { EXPECT_EQ(category_of(training(1), kTransient), "temporary"); }
+
 }  // namespace
 }  // namespace dcmt::analyzer
