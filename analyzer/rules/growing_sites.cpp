@@ -13,6 +13,7 @@
 #include "analyzer/rules/work_clock.h"
 #include "analyzer/storages/holder_names.h"
 #include "analyzer/storages/live_set.h"
+#include "analyzer/storages/stacks.h"
 #include "analyzer/storages/storage_bytes.h"
 
 namespace dcmt::analyzer {
@@ -56,7 +57,8 @@ class Places {
   Places(const TraceData& data, Sequence end, std::vector<Sequence> turns)
       : data_(data),
         end_(end),
-        clocks_{WorkClock(data, end, turns), WorkClock(data, end, turns, true)},
+        clocks_{WorkClock(data, end, turns, Work::kEnds), WorkClock(data, end, turns, Work::kSmallToo),
+                WorkClock(data, end, turns, Work::kTurnsOnly)},
         turns_(std::move(turns)) {
     for (const Storage& storage : data.storages) {
       if (storage.bytes.value > 0 && storage.span.from_seq <= end && !is_gathered(data, storage.id))
@@ -90,8 +92,9 @@ class Places {
 
   const TraceData& data_;
   const Sequence end_;
-  /// Where a program works on small values only, nothing ends that is tracked.
-  const std::array<WorkClock, 2> clocks_;
+  /// Where a program works on small values only, nothing ends that is tracked. And a compiler in the first turns of a
+  /// loop makes and drops more than all later turns do.
+  const std::array<WorkClock, 3> clocks_;
   const std::vector<Sequence> turns_;
   std::unordered_map<StackId, Born> born_;
 };
@@ -213,9 +216,11 @@ double growth_of(std::span<const Storage* const> born) {
 /// sorted by length. Then a value is not larger because it contains the one before.
 bool Places::most_places_grow(const Born& chain) const {
   const double least = 1 + kGrowsWith * (growth_of(chain) - 1);
+  std::set<StackId> own;
+  for (const Storage* each : chain) own.insert(each->birth.stack);
   std::size_t places = 0, grow = 0;
   for (const auto& [stack, others] : born_) {
-    if (stack == chain.front()->birth.stack) continue;
+    if (own.contains(stack)) continue;
     const auto begin = std::ranges::lower_bound(others, chain.front()->span.from_seq, {}, from_of);
     const auto end = std::ranges::upper_bound(others, chain.back()->span.from_seq, {}, from_of);
     if (end - begin < static_cast<std::ptrdiff_t>(kFewestBirths) - 1) continue;
@@ -321,6 +326,24 @@ std::vector<Sequence> turns_of(const KnownRounds& known) {
   return turns;
 }
 
+/// Several ways through the program can lead to one line of the user's, as a training's and an evaluation's to the line
+/// that appends to a value: then a value replaces that of another way. Their storages in the order of birth, by line.
+std::map<FrameId, Born> of_shared_lines(const TraceData& data, const std::unordered_map<StackId, Born>& places) {
+  std::map<FrameId, Born> lines;
+  std::map<FrameId, int> ways;
+  for (const auto& [stack, born] : places) {
+    const Stack* innermost = data.stacks.find(stack);
+    if (innermost == nullptr || site_of(data, stack) != innermost->frame) continue;
+    Born& of_line = lines[innermost->frame];
+    of_line.insert(of_line.end(), born.begin(), born.end());
+    ++ways[innermost->frame];
+  }
+  std::erase_if(lines, [&](const auto& line) { return ways.at(line.first) < 2; });
+  for (auto& [frame, born] : lines)
+    std::ranges::sort(born, {}, [](const Storage* each) { return each->span.from_seq; });
+  return lines;
+}
+
 /// Steps, if it grows by them; else backward passes; else its own births.
 std::shared_ptr<const Rounds> rounds_of(const Born& kept, const KnownRounds& known) {
   for (const auto& rounds : known) {
@@ -393,12 +416,7 @@ GrowingSites growing_sites(const TraceData& data) {
                              std::make_shared<const Rounds>(Rounds::backwards(data))};
   GrowingSites result{{}, last_birth(data)};
   const Places places(data, result.end, turns_of(known));
-  for (const auto& [stack, born] : places.born()) {
-    std::vector<Born> chains;
-    for (const Storage* each : places.growing(born)) chains.push_back({each});
-    const bool replaces = chains.empty();
-    if (replaces) chains = places.replacing(born);
-    if (chains.empty()) continue;
+  const auto add = [&](StackId stack, const Born& born, std::vector<Born> chains, bool replaces) {
     OutlivingSite& site = result.sites[stack];
     Born kept;
     for (const Born& chain : chains) kept.push_back(chain.back());
@@ -413,6 +431,21 @@ GrowingSites growing_sites(const TraceData& data) {
     }
     leave_out_unfinished(site.living);
     number(site.living);
+  };
+  for (const auto& [stack, born] : places.born()) {
+    std::vector<Born> chains;
+    for (const Storage* each : places.growing(born)) chains.push_back({each});
+    const bool replaces = chains.empty();
+    if (replaces) chains = places.replacing(born);
+    if (!chains.empty()) add(stack, born, std::move(chains), replaces);
+  }
+  for (const auto& [line, born] : of_shared_lines(data, places.born())) {
+    const auto judged = [&](const Storage* each) { return result.sites.contains(each->birth.stack); };
+    if (std::ranges::any_of(born, judged)) continue;
+    std::vector<Born> chains = places.replacing(born);
+    if (chains.empty()) continue;
+    const StackId stack = chains.front().back()->birth.stack;
+    add(stack, born, std::move(chains), true);
   }
   return result;
 }

@@ -121,6 +121,25 @@ TEST(GrowingSites, FourInACycleGrowIfTheCollectorIsOff) {
   }
 }
 
+TEST(GrowingSites, ACompilersWorkInTheFirstTurnsIsNoWorkOfTheLoop) {
+  // A list that each step appends to, and a cache that is full after three of twenty steps.
+  for (const int kept : {20, 3}) {
+    TestTrace trace;
+    for (int i = 0; i < 20; ++i) {
+      at_line(trace, 1);
+      const Handle input = trace.allocate(700);
+      at_line(trace, kLine);
+      for (int k = 0; i < kept && k < 2; ++k) trace.allocate(100);
+      at_line(trace, 2);
+      for (int k = 0; i < 2 && k < 500; ++k) trace.drop(trace.allocate(50));
+      trace.drop(input);
+      trace.step(i);
+    }
+    TraceData data;
+    EXPECT_EQ(growing(trace, data).has_value(), kept == 20);
+  }
+}
+
 TEST(GrowingSites, WhatIsBoundedDoesNotGrow) {
   const auto bounded = [](std::size_t most, int turns) {
     TestTrace trace;
@@ -191,6 +210,32 @@ TEST(GrowingSites, AValueThatALargerOneReplacesGrows) {
   ASSERT_TRUE(site);
   EXPECT_EQ(site->living.size(), 1u);
   EXPECT_GE(site->living.front().replaced.size(), 10u);
+}
+
+TEST(GrowingSites, AValueThatTwoWaysThroughTheProgramAppendToGrows) {
+  // Training and, in each third turn, evaluation. A library's line is no such value: it makes each caller's.
+  for (const bool in_library : {false, true}) {
+    TestTrace trace;
+    const std::string file = in_library ? "/usr/lib/python3.11/site-packages/torch/functional.py" : "train.py";
+    std::optional<Handle> rows;
+    int appended = 0;
+    const auto append = [&](std::int64_t from) {
+      trace.stack = {{file, "append", kLine}, {"train.py", "main", from}};
+      const Handle larger = trace.allocate(100 * (++appended + 1));
+      if (rows) trace.drop(*rows);
+      rows = larger;
+    };
+    loop(trace, 12, [&](int i) {
+      append(5);
+      for (int k = 0; i % 3 == 2 && k < 2; ++k) append(6);
+    });
+    TraceData data;
+    const auto site = growing(trace, data);
+    ASSERT_EQ(site.has_value(), !in_library);
+    if (site) {
+      EXPECT_EQ(site->living.front().replaced.size(), 19u);
+    }
+  }
 }
 
 TEST(GrowingSites, ALineThatReplacesOneForEachLayerGrows) {

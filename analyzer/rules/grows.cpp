@@ -29,7 +29,8 @@ constexpr std::size_t kFewestAdding = 3;
 /// A finding in the making: a container, a variable, or a place without a known holder.
 struct Group {
   Growth growth;
-  const Container* container = nullptr;
+  bool in_container = false;
+  const Container* container = nullptr;  ///< nullptr also for siblings: no reading says what they are entries of
   HeldStorages held;
   struct OfSite {
     std::shared_ptr<const Rounds> rounds;
@@ -137,11 +138,10 @@ std::map<std::string, Group> groups_of(const TraceData& data, const GrowingSites
         const std::optional<Sequence> needed_until = own_use.until(living);
         if (!needed_until) continue;
         for (const ContainerId id : common.containers) {
-          groups[std::string(data.text(data.owners.container(id)->path))].growth.beside.push_back(
-              {.storage = living.storage->id,
-               .bytes = living.bytes,
-               .needed_until = *needed_until,
-               .frees = !common.otherwise});
+          groups[std::string(holding.path_of(id))].growth.beside.push_back({.storage = living.storage->id,
+                                                                            .bytes = living.bytes,
+                                                                            .needed_until = *needed_until,
+                                                                            .frees = !common.otherwise});
         }
         continue;
       }
@@ -154,11 +154,14 @@ std::map<std::string, Group> groups_of(const TraceData& data, const GrowingSites
           living.replaced.empty() ? own_use.until(living) : begin_of(data, *living.storage);
       for (const ContainerId id : by.containers) {
         const Container* container = data.owners.container(id);
-        Group& group = groups[std::string(data.text(container->path))];
-        group.container = container;
-        group.growth.holder = data.text(container->path);
+        Group& group = groups[std::string(holding.path_of(id))];
+        group.in_container = true;
+        group.growth.holder = holding.path_of(id);
         group.growth.place = data.text(container->place);
-        group.growth.type = data.text(container->type);
+        if (!holding.is_of_siblings(id)) {
+          group.container = container;
+          group.growth.type = data.text(container->type);
+        }
         group.add(data, site, living, needed_until, seen, !common.otherwise, by.containers.size() == 1);
       }
       if (!by.containers.empty()) continue;
@@ -242,11 +245,11 @@ void free_at_storing(const TraceData& data, const OwnUse& own_use, Growth& growt
   });
 }
 
-std::string fix_of(const Growth& growth) {
+std::string fix_of(const Growth& growth, bool in_container) {
   if (growth.holder.starts_with("cycle ")) return "cut one reference of the cycle: keep a detached copy";
   if (growth.holder.find(kMoreLinks) != std::string::npos)
     return "keep fewer objects: cut the reference from each to the one before; or keep numbers in them";
-  if (growth.type.empty() || growth.type == "graph")
+  if (!in_container || growth.type == "graph")
     return "add numbers to it, not tensors: .item(), or .detach() where no backward needs it";
   return "store numbers, such as loss.item(), or detached copies; or clear it after use";
 }
@@ -295,7 +298,7 @@ std::vector<Finding> grows(const TraceData& data, const Releases&) {
     finding.why = keeps_graphs(data, growth)
                       ? "it keeps the autograd graphs of what was computed"
                       : "every part of the run adds to it, and hardly any of that is freed later";
-    finding.fix = fix_of(growth);
+    finding.fix = fix_of(growth, group.in_container);
     findings.push_back(std::move(finding));
   }
   return findings;

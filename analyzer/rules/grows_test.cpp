@@ -85,6 +85,27 @@ TEST(Grows, WhatALaterReadingDidNotFindThereIsNotHeldThere) {
   }
 }
 
+TEST(Grows, TwoReadingsOfOneStateAreOne) {
+  // Of variables, and of everything: the second has the latest word on one of the storages.
+  for (const bool same : {true, false}) {
+    TestTrace trace;
+    std::vector<Handle> kept;
+    program(trace, 10, [&](int) {
+      at(trace, 21);
+      kept.push_back(trace.allocate(100));
+    });
+    trace.begin_reading();
+    for (const Handle each : kept) {
+      if (each != kept.back()) trace.held(each, kSeen);
+    }
+    at(trace, 3);
+    if (!same) trace.drop(trace.allocate(10));
+    trace.begin_reading();
+    trace.held(kept.back(), kSeen);
+    EXPECT_EQ(findings_of(trace.load()).size(), same ? 1u : 0u);
+  }
+}
+
 TEST(Grows, AnAttributeHasOneValue) {
   TestTrace trace;
   program(trace, 10, [&](int) {
@@ -359,6 +380,44 @@ TEST(Grows, WhatMayBeInACycleIsNotHeldByAVariableThatHadOne) {
   ASSERT_EQ(analysis.remarks.size(), 1u);
   EXPECT_EQ(analysis.remarks.front().kind, RemarkKind::kGrows);
   EXPECT_EQ(analysis.remarks.front().bytes, Bytes(900));
+}
+
+TEST(Grows, EntriesThatOneLineFillsInTurnAreOneContainer) {
+  // `states[i % 2].append(v)`, and `copies[i] = {…}`, whose entries grow no more.
+  for (const int lists : {2, 10}) {
+    TestTrace trace;
+    std::vector<std::pair<Handle, std::string>> kept;
+    program(trace, 10, [&](int i) {
+      at(trace, 21);
+      kept.emplace_back(trace.allocate(100), "main: states['" + std::to_string(i % lists) + "']");
+      trace.begin_reading();
+      for (const auto& [storage, in] : kept) trace.held(storage, {.containers = {in}, .path = in + "[0]"});
+    });
+    const std::vector<Finding> findings = findings_of(trace.load());
+    ASSERT_EQ(findings.size(), 1u);
+    EXPECT_EQ(findings[0].growth->holder, "main: states");
+    EXPECT_EQ(findings[0].growth->storages.size(), 10u);
+    EXPECT_EQ(findings[0].growth->alone, Bytes(1000));
+    EXPECT_EQ(findings[0].confidence, Confidence::kCertain);
+    EXPECT_EQ(findings[0].growth->type, "");
+    EXPECT_EQ(findings[0].fix, "store numbers, such as loss.item(), or detached copies; or clear it after use");
+  }
+}
+
+TEST(Grows, ListsOfOneContainerThatDifferentLinesFillAreFindingsOfTheirOwn) {
+  TestTrace trace;
+  std::vector<std::pair<Handle, std::string>> kept;
+  program(trace, 10, [&](int) {
+    for (const std::int64_t line : {21, 22}) {
+      at(trace, line);
+      kept.emplace_back(trace.allocate(100), "main: states[" + std::to_string(line) + "]");
+    }
+    trace.begin_reading();
+    for (const auto& [storage, in] : kept) trace.held(storage, {.containers = {in}, .path = in + "[0]"});
+  });
+  const std::vector<Finding> findings = findings_of(trace.load());
+  ASSERT_EQ(findings.size(), 2u);
+  EXPECT_EQ(findings[0].growth->holder, "main: states[21]");
 }
 
 TEST(Grows, WhatTwoListsShareGoesOnlyWithBoth) {

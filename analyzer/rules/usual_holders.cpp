@@ -33,6 +33,17 @@ std::set<std::string> variables_of(const TraceData& data, const HeldBy& by) {
   return variables;
 }
 
+/// "main: states" for "main: states['a']"; empty if the path does not end with a subscript.
+std::string_view without_subscript(std::string_view path) {
+  if (!path.ends_with(']')) return {};
+  int depth = 0;
+  for (std::size_t i = path.size(); i-- > 0;) {
+    if (path[i] == ']') ++depth;
+    if (path[i] == '[' && --depth == 0) return path.substr(0, i);
+  }
+  return {};
+}
+
 /// True if the latest reading found only a cycle that Python's collector can free.
 bool only_waits_for_collector(const TraceData& data, StorageId storage) {
   const auto paths = data.owners.paths_to(storage);
@@ -63,6 +74,7 @@ HeldBy held_by(const TraceData& data, StorageId storage) {
 
 Holding::Holding(const TraceData& data, const GrowingSites& growing) : data_(data) {
   std::map<std::string_view, ScanId> latest;  // by variable: the last reading that found a value
+  for (const auto& [stack, site] : growing.sites) join_siblings(site);
   for (const auto& [stack, site] : growing.sites) {
     add_adding(site);
     add_returned(site);
@@ -85,18 +97,46 @@ bool is_on(std::string_view container, std::string_view path) {
   return path.starts_with(container) && (path.size() == container.size() || !is_of_name(path[container.size()]));
 }
 
-void Holding::add_adding(const OutlivingSite& site) {
-  std::map<ContainerId, std::map<ScanId, Series>> found;
+void Holding::join_siblings(const OutlivingSite& site) {
+  std::map<std::string_view, std::map<ScanId, std::set<ContainerId>>> found;
   for (const Living& living : site.living) {
     for (const FoundIn& each : data_.owners.where_found(living.storage->id)) {
-      found[each.container][each.scan].push_back(&living);
+      const std::string_view in = without_subscript(data_.text(data_.owners.container(each.container)->path));
+      if (!in.empty()) found[in][each.scan].insert(each.container);
     }
   }
-  for (const auto& [container, by_scan] : found) {
-    const auto& [latest, last] = *by_scan.rbegin();
+  for (const auto& [in, by_scan] : found) {
+    if (std::ranges::all_of(by_scan, [](const auto& each) { return each.second.size() < kFewestAtOnce; })) continue;
+    for (const auto& [scan, siblings] : by_scan) {
+      const ContainerId first = stands_for_in_.try_emplace(in, *siblings.begin()).first->second;
+      for (const ContainerId each : siblings) joined_[each] = first;
+    }
+  }
+}
+
+ContainerId Holding::joined(ContainerId container) const {
+  const auto found = joined_.find(container);
+  return found != joined_.end() ? found->second : container;
+}
+
+std::string_view Holding::path_of(ContainerId container) const {
+  const std::string_view path = data_.text(data_.owners.container(container)->path);
+  return is_of_siblings(container) ? without_subscript(path) : path;
+}
+
+void Holding::add_adding(const OutlivingSite& site) {
+  std::map<ContainerId, std::map<Sequence, Series>> found;
+  for (const Living& living : site.living) {
+    for (const FoundIn& each : data_.owners.where_found(living.storage->id)) {
+      Series& series = found[joined(each.container)][begin_of(each.scan)];
+      if (series.empty() || series.back() != &living) series.push_back(&living);
+    }
+  }
+  for (const auto& [container, by_begin] : found) {
+    const auto& [latest, last] = *by_begin.rbegin();
     std::ptrdiff_t gone = 0;
-    for (const auto& [scan, series] : by_scan) {
-      if (scan == latest) break;
+    for (const auto& [begin, series] : by_begin) {
+      if (begin == latest) break;
       gone += std::ranges::count_if(series, [&](const Living* each) { return !leads_to(*each, container, latest); });
     }
     std::set<std::size_t> rounds;
@@ -106,10 +146,15 @@ void Holding::add_adding(const OutlivingSite& site) {
   }
 }
 
-bool Holding::leads_to(const Living& living, ContainerId container, ScanId scan) const {
-  const std::string_view name = data_.text(data_.owners.container(container)->path);
+Sequence Holding::begin_of(ScanId scan) const {
+  const Scan* found = data_.owners.scan(scan);
+  return found != nullptr ? found->from : Sequence();
+}
+
+bool Holding::leads_to(const Living& living, ContainerId container, Sequence begin) const {
+  const std::string_view name = path_of(container);
   return std::ranges::any_of(data_.owners.paths_to(living.storage->id), [&](const OwnerPath& path) {
-    return path.confirmed && path.last_scan >= scan && is_on(name, data_.text(path.path));
+    return path.confirmed && begin_of(path.last_scan) >= begin && is_on(name, data_.text(path.path));
   });
 }
 
@@ -128,15 +173,15 @@ void Holding::add_returned(const OutlivingSite& site) {
   for (const Living* each : waiting) {
     born += each->storage->span.from_seq <= scan->from ? 1 : 0;
     for (const FoundIn& found : data_.owners.where_found(each->storage->id)) {
-      if (found.scan == last) ++counts[found.container];
+      if (found.scan == last) ++counts[joined(found.container)];
     }
   }
   const auto most = std::ranges::max_element(counts, {}, [](const auto& each) { return each.second; });
   if (most->second < kFewestBirths || 2 * most->second < born) return;
   for (const Living* each : waiting) {
     const auto found = data_.owners.where_found(each->storage->id);
-    const bool was_there =
-        std::ranges::any_of(found, [&](const FoundIn& in) { return in.scan == last && in.container == most->first; });
+    const bool was_there = std::ranges::any_of(
+        found, [&](const FoundIn& in) { return in.scan == last && joined(in.container) == most->first; });
     if (was_there || each->storage->span.from_seq > scan->from) returned_[each->storage->id] = {most->first, was_there};
   }
 }
@@ -147,6 +192,9 @@ HeldBy Holding::of(StorageId storage) const {
   if (earlier_.contains(storage)) return {};
   HeldBy by = held_by(data_, storage);
   if (by.containers.empty()) return by;
+  for (ContainerId& each : by.containers) each = joined(each);
+  std::ranges::sort(by.containers);
+  by.containers.erase(std::ranges::unique(by.containers).begin(), by.containers.end());
   std::erase_if(by.containers, [this](ContainerId id) { return !adding_.contains(id); });
   return by.containers.empty() ? HeldBy() : by;
 }

@@ -42,7 +42,8 @@ class Holding {
  public:
   Holding(const TraceData& data, const GrowingSites& growing);
 
-  /// As held_by(), but only containers that add, and nobody if there are only others. And: a
+  /// As held_by(), but only containers that add, and nobody if there are only others. Siblings, `states['a']` and
+  /// `states['b']`, in which one reading found storages of one place, are one container. And: a
   /// variable or attribute has one value, the one of the last reading that found any. And if a later
   /// reading found only a cycle that Python's collector can free, because the function with the container has returned,
   /// the container holds what the last reading before found there, if that was most of it; and what was made since.
@@ -53,19 +54,30 @@ class Holding {
   [[nodiscard]] bool keeps(std::string_view path) const;
   /// True if a reading found the storage there.
   [[nodiscard]] bool is_seen(StorageId storage) const;
+  /// The container's path; of siblings that of the container that they are entries of, "main: states".
+  [[nodiscard]] std::string_view path_of(ContainerId container) const;
+  /// True if the container stands for siblings.
+  [[nodiscard]] bool is_of_siblings(ContainerId container) const { return joined_.contains(container); }
 
  private:
+  void join_siblings(const OutlivingSite& site);
+  /// The container, or the one that stands for it and its siblings.
+  [[nodiscard]] ContainerId joined(ContainerId container) const;
   void add_adding(const OutlivingSite& site);
   void add_returned(const OutlivingSite& site);
-  /// True if this reading, or a later one, found a path through the container to the storage, although it could not
-  /// say by whom all references are.
-  [[nodiscard]] bool leads_to(const Living& living, ContainerId container, ScanId scan) const;
+  /// The record after which a reading began. Between readings of one begin the program has changed nothing.
+  [[nodiscard]] Sequence begin_of(ScanId scan) const;
+  /// True if a reading with this begin, or a later one, found a path through the container to the storage, although it
+  /// could not say by whom all references are.
+  [[nodiscard]] bool leads_to(const Living& living, ContainerId container, Sequence begin) const;
 
   const TraceData& data_;
   /// Containers that add: one reading found storages of several rounds in them at once, and what earlier ones had found
   /// there was mostly there still. What `model` leads to in each trial is replaced in the next.
   std::set<ContainerId> adding_;
-  std::set<StorageId> earlier_;  ///< earlier values of a variable or an attribute
+  std::map<ContainerId, ContainerId> joined_;              ///< of siblings: the one that stands for them
+  std::map<std::string_view, ContainerId> stands_for_in_;  ///< by the path that the siblings are entries of
+  std::set<StorageId> earlier_;                            ///< earlier values of a variable or an attribute
   struct Returned {
     ContainerId container;
     bool seen = false;

@@ -24,14 +24,14 @@ std::vector<Sequence> ends_of_small_blocks(const TraceData& data, Sequence end) 
 
 }  // namespace
 
-WorkClock::WorkClock(const TraceData& data, Sequence end, const std::vector<Sequence>& turns, bool with_small)
+WorkClock::WorkClock(const TraceData& data, Sequence end, const std::vector<Sequence>& turns, Work counted)
     : end_(end) {
   for (const Storage& storage : data.storages) {
-    if (storage.bytes.value > 0 && storage.span.ended() && storage.span.to_seq <= end)
+    if (counted != Work::kTurnsOnly && storage.bytes.value > 0 && storage.span.ended() && storage.span.to_seq <= end)
       ticks_.push_back(storage.span.to_seq);
   }
   std::ranges::copy_if(turns, std::back_inserter(ticks_), [end](Sequence turn) { return turn <= end; });
-  if (with_small) std::ranges::copy(ends_of_small_blocks(data, end), std::back_inserter(ticks_));
+  if (counted == Work::kSmallToo) std::ranges::copy(ends_of_small_blocks(data, end), std::back_inserter(ticks_));
   std::ranges::sort(ticks_);
   double without = 0;
   for (const Interval& interval : data.intervals) {

@@ -7,6 +7,13 @@
 
 namespace dcmt::analyzer {
 
+/// What a WorkClock counts.
+enum class Work {
+  kEnds,       ///< storages that have died, and turns
+  kSmallToo,   ///< and each time that small blocks, whose storages have no rows, became fewer
+  kTurnsOnly,  ///< a compiler's work in a loop's first turn is as much as many later turns make
+};
+
 /// The work of a program up to a point: the storages that have died, and the steps and backward passes that have ended.
 /// Making a model or a data set is little work, whatever its time and its bytes. Of intervals with sums only, the trace
 /// has no deaths: these are taken to be as frequent there as elsewhere.
@@ -14,8 +21,7 @@ class WorkClock {
  public:
   /// @param end  later events belong to the end of the program
   /// @param turns  ends of the steps and backward passes
-  /// @param with_small  also each time that small blocks, whose storages have no rows, became fewer
-  WorkClock(const TraceData& data, Sequence end, const std::vector<Sequence>& turns, bool with_small = false);
+  WorkClock(const TraceData& data, Sequence end, const std::vector<Sequence>& turns, Work counted);
 
   [[nodiscard]] double at(Sequence seq) const;
   [[nodiscard]] double total() const { return at(end_); }
