@@ -176,7 +176,7 @@ Status Readings::receive(MemoryReader& reader, bool wait) {
     if (std::exchange(failed_, true)) return {};
     // A process that is ending cannot be read, and does not need to be.
     const spool::ProcessFacts& facts = process_.spool().facts();
-    if (pid_here(facts.pid, facts.process_start) == 0) return {};
+    if (const pid_t pid = pid_here(facts.pid, facts.process_start); pid == 0 || is_leaving(pid)) return {};
     return process_.assembler().reading_failed(reading->error().message);
   }
   // Apply first what the process has published up to the end of the reading.

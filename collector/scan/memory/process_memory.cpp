@@ -39,7 +39,10 @@ bool hexadecimal(std::string_view text, std::uint64_t& value) {
 }
 
 std::string why_not_readable(pid_t pid, int error) {
-  if (error == ESRCH) return fmt::format("cannot inspect process {}: it does not exist", pid);
+  if (error == ESRCH) {
+    const bool exists = read_file(fmt::format("/proc/{}/stat", pid)).has_value();
+    return fmt::format("cannot inspect process {}: it {}", pid, exists ? "has ended" : "does not exist");
+  }
   const std::string scope = read_file("/proc/sys/kernel/yama/ptrace_scope").value_or("");
   if (error == EPERM && !scope.empty() && scope[0] != '0') {
     return fmt::format(
@@ -80,11 +83,11 @@ std::vector<Region> parse_maps(std::string_view text) {
 }
 
 Expected<ProcessMemory> ProcessMemory::open(pid_t pid) {
-  std::vector<Region> regions = parse_maps(read_file(fmt::format("/proc/{}/maps", pid)).value_or(""));
-  if (regions.empty()) {
-    const bool exists = read_file(fmt::format("/proc/{}/stat", pid)).has_value();
-    return Error{ErrorCode::kCannotRecord, why_not_readable(pid, exists ? EPERM : ESRCH)};
-  }
+  const std::optional<std::string> maps = read_file(fmt::format("/proc/{}/maps", pid));
+  const bool is_refused = !maps && (errno == EACCES || errno == EPERM);
+  std::vector<Region> regions = parse_maps(maps.value_or(""));
+  // A process that ends has no memory any more before it is gone.
+  if (regions.empty()) return Error{ErrorCode::kCannotRecord, why_not_readable(pid, is_refused ? EPERM : ESRCH)};
   Descriptor pages(::open(fmt::format("/proc/{}/pagemap", pid).c_str(), O_RDONLY | O_CLOEXEC));
   ProcessMemory memory(pid, std::move(regions), std::move(pages));
   for (const Region& region : memory.regions_) {
