@@ -31,6 +31,15 @@ std::vector<std::size_t> bounds_of(std::span<const EntriesAt> readings, std::siz
   return bounds;
 }
 
+/// The value at a point between two readings, as if it had changed evenly between them.
+double between(std::span<const EntriesAt> readings, std::span<const double> values, double at) {
+  std::size_t after = 1;
+  while (after + 1 < readings.size() && readings[after].at < at) ++after;
+  const EntriesAt &from = readings[after - 1], &to = readings[after];
+  const double share = to.at > from.at ? std::clamp((at - from.at) / (to.at - from.at), 0.0, 1.0) : 1;
+  return values[after - 1] + share * (values[after] - values[after - 1]);
+}
+
 }  // namespace
 
 bool keeps_growing(std::span<const EntriesAt> readings) {
@@ -46,18 +55,23 @@ bool keeps_growing(std::span<const EntriesAt> readings) {
   if (bounds.empty()) return false;
   const double all = lasting.back() - lasting.front();
   if (all <= 0) return false;
-  const auto rate = [&](std::size_t from, std::size_t to) {
-    return (lasting[to] - lasting[from]) / (readings[to].at - readings[from].at);
-  };
-  const double even = rate(0, readings.size() - 1);
-  for (std::size_t i = 0; i + 1 < bounds.size(); ++i) {
-    const double before = i == 0 ? 0 : rate(0, bounds[i]);
-    if (rate(bounds[i], bounds[i + 1]) < std::max(kLeastAtFirst * even, kLeastObjectRise * before)) return false;
+  const double begin = readings.front().at, length = readings.back().at - begin, even = all / length;
+  // The parts have equal lengths, whenever the readings near their bounds were: a short part has the rate of an
+  // accident.
+  std::vector<double> at_bound;
+  for (std::size_t part = 0; part < bounds.size(); ++part) {
+    at_bound.push_back(between(readings, lasting,
+                               begin + length * static_cast<double>(part) / static_cast<double>(bounds.size() - 1)));
   }
-  const double from_end = readings.back().at - kEnd * (readings.back().at - readings.front().at);
+  const double part_length = length / static_cast<double>(bounds.size() - 1);
+  for (std::size_t i = 0; i + 1 < bounds.size(); ++i) {
+    const double before = i == 0 ? 0 : (at_bound[i] - at_bound[0]) / (part_length * static_cast<double>(i));
+    const double rate = (at_bound[i + 1] - at_bound[i]) / part_length;
+    if (rate < std::max(kLeastAtFirst * even, kLeastObjectRise * before)) return false;
+  }
   std::size_t end = readings.size() - 1;
-  while (end > 0 && readings[end].at > from_end) --end;
-  return rate(end, readings.size() - 1) >= kLeastObjectRise * even;
+  while (end > 0 && readings[end].at > readings.back().at - kEnd * length) --end;
+  return (lasting.back() - lasting[end]) / (readings.back().at - readings[end].at) >= kLeastObjectRise * even;
 }
 
 bool is_below(std::string_view path, std::string_view holder) {

@@ -25,6 +25,13 @@ TEST(KeepsGrowing, WhatEachPartAddsTo) {
   EXPECT_TRUE(grows([](double at) { return at; }, 1.5));
 }
 
+/// Where readings cost much, most are at the begin, and one at the end. Other work slowed the program for a while.
+TEST(KeepsGrowing, WhereAReadingNearABoundIsSoonAfterTheOneBefore) {
+  const std::vector<EntriesAt> readings = {{0, 153},      {0.33, 3052}, {0.9, 6621},  {1.37, 8283},
+                                           {1.83, 10231}, {2.2, 12457}, {2.9, 13509}, {7.6, 30000}};
+  EXPECT_TRUE(keeps_growing(readings));
+}
+
 TEST(KeepsGrowing, NotWhatStopsOrIsEmptied) {
   EXPECT_FALSE(grows([](double) { return 40'000; })) << "built once";
   EXPECT_FALSE(grows([](double at) { return std::min(at, 600.0); })) << "a cache that is full";
