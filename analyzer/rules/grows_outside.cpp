@@ -1,7 +1,7 @@
-// Memory of the process that is not torch's and grows with each step. There are two sources: the counters of the
-// kernel, sampled at ends of steps, and the mappings' purposes, read at least twice. Not growth: libraries, the page
-// cache of files, buffers of a fixed size that are filled, pools that fill up and stop, and mappings of the tool
-// itself.
+// Memory of the process that is not torch's and grows with each step; with each second, if there are no steps. There
+// are two sources: the counters of the kernel, sampled at ends of steps or ten times a second, and the mappings'
+// purposes, read at least twice. Not growth: libraries, the page cache of files, buffers of a fixed size that are
+// filled, pools that fill up and stop, and mappings of the tool itself.
 #include <algorithm>
 #include <functional>
 #include <map>
@@ -18,8 +18,8 @@
 namespace dcmt::analyzer {
 namespace {
 
-/// The first steps are not judged: at least this many, and at least this share of the run.
-constexpr double kFirstSteps = 3, kWarmUpShare = 0.2;
+/// The first steps are not judged: at least this many, and at least this share of the run. Of seconds it is one.
+constexpr double kFirstSteps = 3, kFirstSeconds = 1, kWarmUpShare = 0.2;
 /// Smaller growth is not reported: in bytes, and as a share of the resident memory.
 constexpr double kLeast = 8.0 * (1 << 20), kLeastShare = 0.01;
 /// A log of numbers grows by less per step. It is reported if its growth reaches this share.
@@ -33,7 +33,34 @@ constexpr double kConfirmedByNodes = 0.25;
 /// times the size of the tensors. malloc's growth may be holes up to this multiple of the tensors' growth.
 constexpr double kMayBeHoles = 3;
 
-double steps_by(const Rounds& rounds, Sequence seq) { return static_cast<double>(rounds.steps_before(rounds.at(seq))); }
+/// What the program has done by a point of its run: steps, or seconds since its imports.
+class Progress {
+ public:
+  explicit Progress(const TraceData& data) : rounds_(Rounds::steps(data)) {
+    const auto& samples = data.memory.samples;
+    if (samples.empty()) return;
+    begin_ = samples.front().ns;
+    for (const Scan& scan : data.owners.scans) {
+      if (scan.importing) begin_ = std::max(begin_, scan.to);
+    }
+    all_ = by(samples.back().seq, samples.back().ns);
+  }
+  [[nodiscard]] bool in_steps() const { return rounds_.steps() > 0; }
+  [[nodiscard]] double by(Sequence seq, TimeNs ns) const {
+    return in_steps() ? static_cast<double>(rounds_.steps_before(rounds_.at(seq)))
+                      : static_cast<double>(ns.value - begin_.value) * 1e-9;
+  }
+  [[nodiscard]] double by(const Resident& sample) const { return by(sample.seq, sample.ns); }
+  [[nodiscard]] double first() const { return in_steps() ? kFirstSteps : kFirstSeconds; }
+  [[nodiscard]] double warm_up() const {
+    return std::max(first(), kWarmUpShare * (in_steps() ? static_cast<double>(rounds_.steps()) : all_));
+  }
+
+ private:
+  Rounds rounds_;
+  TimeNs begin_;
+  double all_ = 0;
+};
 
 double number(Bytes bytes) { return static_cast<double>(bytes.value); }
 
@@ -90,7 +117,7 @@ struct GrowingArrays {
   double per_step = 0;
 };
 
-GrowingArrays growing_arrays(const TraceData& data, const Rounds& rounds, double per_step) {
+GrowingArrays growing_arrays(const TraceData& data, const Progress& progress, double per_step) {
   std::map<StringId, std::pair<const ArrayHolder*, const ArrayHolder*>> ends;
   for (const ArrayHolder& each : data.memory.holders) {
     const auto [seen, is_new] = ends.try_emplace(each.path, &each, &each);
@@ -102,7 +129,7 @@ GrowingArrays growing_arrays(const TraceData& data, const Rounds& rounds, double
     const Scan* from = data.owners.scan(first->scan);
     const Scan* to = data.owners.scan(last->scan);
     if (from == nullptr || to == nullptr) continue;
-    const double steps = steps_by(rounds, to->from) - steps_by(rounds, from->from);
+    const double steps = progress.by(to->from, to->ns) - progress.by(from->from, from->ns);
     const double slope = steps > 0 ? (number(last->bytes) - number(first->bytes)) / steps : 0;
     const double least = is_graph(data.text(last->type)) ? kConfirmedByNodes : kConfirmed;
     if (slope >= least * per_step && slope > most.per_step) most = {last, slope};
@@ -111,21 +138,21 @@ GrowingArrays growing_arrays(const TraceData& data, const Rounds& rounds, double
 }
 
 std::string why_of(std::string_view kind) {
-  if (kind == "numpy") return "each step adds arrays of numpy to it, and none is freed";
+  if (kind == "numpy") return "arrays of numpy are added to it all the time, and none is freed";
   if (kind == "graph")
-    return "each step adds nodes to an autograd graph, and none is freed: a sum of losses keeps all of them";
+    return "nodes are added to an autograd graph all the time, and none is freed: a sum of losses keeps all of them";
   if (kind == "malloc") {
     return "malloc gives more than it gets back: arrays of numpy or Arrow, an extension in C, large buffers of Python, "
            "or torch's profiler, which keeps its events while it runs";
   }
-  if (kind == "python") return "Python has more small objects after each step: lists, dictionaries, numbers, texts";
+  if (kind == "python") return "Python has more and more small objects: lists, dictionaries, numbers, texts";
   if (kind == "shared tensors") {
     return "tensors that processes share are kept, as batches of DataLoader's workers: their memory is not the "
            "allocator's";
   }
-  if (kind == "shared memory") return "more shared memory is mapped after each step, and not unmapped";
-  if (kind == "files") return "more of files is mapped after each step, and not unmapped";
-  return "more memory is mapped after each step, by none of the allocators that are recognized";
+  if (kind == "shared memory") return "more and more shared memory is mapped, and not unmapped";
+  if (kind == "files") return "more and more of files is mapped, and not unmapped";
+  return "more and more memory is mapped, by none of the allocators that are recognized";
 }
 
 std::string fix_of(std::string_view kind) {
@@ -137,38 +164,38 @@ std::string fix_of(std::string_view kind) {
   return "find what maps it: strace -f -e trace=mmap,munmap, or memray run --native; close what is no longer used";
 }
 
-std::optional<OutsideGrowth> growth_of(const TraceData& data, const Rounds& rounds, const ResidentSeries& series) {
+std::optional<OutsideGrowth> growth_of(const TraceData& data, const Progress& progress, const ResidentSeries& series) {
   const ProcessMemory& memory = data.memory;
   std::vector<const Resident*> read = memory.with_classes();
   // Before the first steps have ended, the program imports modules and makes models.
-  std::erase_if(read, [&](const Resident* each) { return steps_by(rounds, each->seq) < kFirstSteps; });
+  std::erase_if(read, [&](const Resident* each) { return progress.by(*each) < progress.first(); });
   if (read.size() < 2) return {};
-  const double warm = std::max(kFirstSteps, kWarmUpShare * static_cast<double>(rounds.steps()));
   std::vector<BytesAfter> points, torch;
   for (const Resident& sample : memory.samples) {
-    const double steps = steps_by(rounds, sample.seq);
-    if (steps < warm) continue;
+    const double steps = progress.by(sample);
+    if (steps < progress.warm_up()) continue;
     points.push_back({steps, series.bytes(sample)});
     torch.push_back({steps, number(sample.torch)});
   }
-  const std::optional<SteadyGrowth> steady = steady_growth(points);
+  const std::optional<SteadyGrowth> steady = steady_growth(points, progress.in_steps() ? Evenness() : kEvenInTime);
   if (!steady) return {};
   const double all = steady->per_step * (steady->to - steady->from);
   const double share = steady->per_step < kLeastPerStep ? kLeastShareOfLog : kLeastShare;
   if (all < std::max(kLeast, share * number(memory.samples.back().all()))) return {};
-  const double between = steps_by(rounds, read.back()->seq) - steps_by(rounds, read.front()->seq);
+  const double between = progress.by(*read.back()) - progress.by(*read.front());
   const Grown grown = grown_between(memory, *read.front(), *read.back(), series);
   if (grown.after == nullptr || between <= 0 || grown.all < kConfirmed * steady->per_step * between) return {};
 
   OutsideGrowth growth;
   growth.kind = grown.after->kind;
   growth.file = unless_empty(data.text(grown.after->name));
+  growth.unit = progress.in_steps() ? "step" : "second";
   growth.steps = static_cast<std::int64_t>(between);
   growth.per_step = Bytes(static_cast<std::int64_t>(steady->per_step));
   growth.before = grown.before;
   growth.after = grown.after->outside();
   const bool may_be_arrays = growth.kind == "malloc" || growth.kind == "other";
-  if (const GrowingArrays arrays = growing_arrays(data, rounds, steady->per_step);
+  if (const GrowingArrays arrays = growing_arrays(data, progress, steady->per_step);
       may_be_arrays && arrays.holder != nullptr) {
     growth.kind = is_graph(data.text(arrays.holder->type)) ? "graph" : "numpy";
     growth.holder = data.text(arrays.holder->path);
@@ -188,9 +215,9 @@ namespace rules {
 
 std::vector<Finding> grows_outside(const TraceData& data, const Releases&) {
   std::vector<Finding> findings;
-  const Rounds rounds = Rounds::steps(data);
+  const Progress progress(data);
   for (const ResidentSeries& series : all_series()) {
-    std::optional<OutsideGrowth> growth = growth_of(data, rounds, series);
+    std::optional<OutsideGrowth> growth = growth_of(data, progress, series);
     if (!growth) continue;
     Finding finding;
     finding.rule = "grows_outside";

@@ -9,9 +9,6 @@ namespace {
 /// The run is divided by its points into parts. Each part has a few points, so that one outlier has no effect.
 constexpr std::size_t kManyPoints = 40, kFewPoints = 18;
 constexpr std::size_t kManyParts = 8, kFewParts = 6;
-constexpr double kFewestSteps = 12;
-/// Limits of each part's rise, relative to the typical rise from one part to the next.
-constexpr double kLeastRise = 0.4, kMostRise = 2.5;
 /// Slopes are computed between at most this many points.
 constexpr std::size_t kMostOfSlopes = 200;
 
@@ -39,10 +36,10 @@ double median_slope(std::span<const BytesAfter> points) {
   return slopes.empty() ? 0 : median(std::move(slopes));
 }
 
-std::optional<SteadyGrowth> steady_growth(std::span<const BytesAfter> points) {
+std::optional<SteadyGrowth> steady_growth(std::span<const BytesAfter> points, const Evenness& even) {
   if (points.size() < kFewPoints) return {};
   const double from = points.front().steps, to = points.back().steps;
-  if (to - from < kFewestSteps) return {};
+  if (to - from < even.shortest) return {};
   const std::size_t parts = points.size() >= kManyPoints ? kManyParts : kFewParts;
   std::vector<std::vector<double>> bytes(parts);
   for (const BytesAfter& point : points) {
@@ -55,7 +52,7 @@ std::optional<SteadyGrowth> steady_growth(std::span<const BytesAfter> points) {
     rises.push_back(median(bytes[i + 1]) - median(bytes[i]));
   }
   const double typical = median(rises);
-  const auto is_even = [&](double rise) { return rise >= kLeastRise * typical && rise <= kMostRise * typical; };
+  const auto is_even = [&](double rise) { return rise >= even.least_rise * typical && rise <= even.most * typical; };
   const double slope = median_slope(points);
   if (typical <= 0 || slope <= 0 || !std::ranges::all_of(rises, is_even)) return {};
   return SteadyGrowth{slope, from, to};

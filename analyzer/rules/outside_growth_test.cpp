@@ -57,6 +57,38 @@ TEST(SteadyGrowth, AWalkAtRandomIsSeldomMistakenForIt) {
   EXPECT_LE(found, 3);
 }
 
+std::optional<SteadyGrowth> in_time(const std::vector<BytesAfter>& points) {
+  return steady_growth(points, kEvenInTime);
+}
+
+/// Other work on the machine slows the program: 10 MiB a second, then 4, then 8.
+TEST(GrowthInTime, TheRateMayChangeWithWhatElseRuns) {
+  const auto slowed = [](int i) {
+    return (i < 40 ? 10.0 * i : i < 150 ? 400 + 4.0 * (i - 40) : 840 + 8.0 * (i - 150));
+  };
+  const auto growth = in_time(points(200, [&](int i) { return 1e9 + slowed(i) * kMiB; }));
+  ASSERT_TRUE(growth);
+  EXPECT_NEAR(growth->per_step, 6 * kMiB, 2 * kMiB);
+}
+
+TEST(GrowthInTime, WhatStopsJumpsIsLetGoOfOrOnlyVariesIsNone) {
+  EXPECT_FALSE(in_time(points(200, [](int i) { return 1e9 + std::min(i, 150) * kMiB; })));
+  EXPECT_FALSE(in_time(points(200, [](int i) { return 1e9 * (1 - std::exp(-i / 30.0)); })));
+  EXPECT_FALSE(in_time(points(200, [](int i) { return i < 100 ? 0.0 : 500 * kMiB; })));
+  EXPECT_FALSE(in_time(points(200, [](int i) { return i < 190 ? 0.0 : 500 * kMiB; })));
+  EXPECT_FALSE(in_time(points(200, [](int i) { return i % 50 * kMiB; })));
+  std::mt19937 random(7);
+  std::normal_distribution<double> step(0, kMiB);
+  std::uniform_real_distribution<double> noise(0, 100 * kMiB);
+  int found = 0;
+  for (int run = 0; run < 300; ++run) {
+    EXPECT_FALSE(in_time(points(100, [&](int) { return noise(random); }))) << run;
+    double at = 0;
+    found += in_time(points(200, [&](int) { return at += step(random); })) ? 1 : 0;
+  }
+  EXPECT_LE(found, 6) << "of 300 walks at random";
+}
+
 TEST(SteadyGrowth, AFewPointsSayNothing) {
   EXPECT_FALSE(steady_growth(points(10, [](int i) { return i * kMiB; })));
 }

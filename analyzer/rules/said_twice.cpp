@@ -32,7 +32,8 @@ bool names_its_holder(const Finding& objects, const Finding& other) {
 bool is_of_objects(const Finding& outside, const Finding& other) {
   if (!outside.outside || outside.outside->holder || !other.objects) return false;
   return std::ranges::find(kKindsWithObjects, outside.outside->kind) != kKindsWithObjects.end() &&
-         other.objects->unit == "step" && 2 * other.objects->per_round.value >= outside.outside->per_step.value;
+         other.objects->unit == outside.outside->unit &&
+         2 * other.objects->per_round.value >= outside.outside->per_step.value;
 }
 
 template <typename Says>

@@ -32,8 +32,8 @@ std::string outside_sentence(const model::Report& report, const Form& form) {
   for (const ReportedFinding& finding : report.findings) {
     if (!finding.outside) continue;
     text +=
-        fmt::format("Memory that is not torch's grows by {} a step: {}{}. ", form.bytes(finding.outside->per_step),
-                    memory_class_text(finding.outside->kind),
+        fmt::format("Memory that is not torch's grows by {} a {}: {}{}. ", form.bytes(finding.outside->per_step),
+                    finding.outside->unit, memory_class_text(finding.outside->kind),
                     finding.outside->holder ? fmt::format(", held by {}", short_name(*finding.outside->holder)) : "");
   }
   return text;
@@ -102,7 +102,7 @@ FindingWords outside_growth_words(const ReportedFinding& finding, const Form& fo
   const analyzer::OutsideGrowth& growth = *finding.outside;
   const std::string name = growth.holder ? short_name(*growth.holder) : std::string(memory_class_text(growth.kind));
   FindingWords words{finding_title(finding),
-                     fmt::format("  {}   {} more each step, not torch's", name, form.bytes(growth.per_step)),
+                     fmt::format("  {}   {} more each {}, not torch's", name, form.bytes(growth.per_step), growth.unit),
                      {}};
   if (growth.holder) {
     words.facts.push_back({"held by", held_text(*growth.holder, growth.place, growth.type)});
@@ -113,7 +113,7 @@ FindingWords outside_growth_words(const ReportedFinding& finding, const Form& fo
   } else {
     if (growth.file) words.facts.push_back({"file", std::string(*growth.file)});
     words.facts.push_back({"grew", fmt::format("from {} to {} in {}", form.bytes(growth.before),
-                                               form.bytes(growth.after), counted(growth.steps, "step"))});
+                                               form.bytes(growth.after), counted(growth.steps, growth.unit))});
   }
   words.facts.push_back({"because", finding.why});
   words.facts.push_back({"fix", finding.fix});
