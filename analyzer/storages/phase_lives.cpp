@@ -34,8 +34,7 @@ void PhaseLives::Ends::add(const Ends& one, Bytes of) {
   read += one.read;
 }
 
-PhaseLives::PhaseLives(const TraceData& data) : steps_(steps_of(data)) {
-  const PhaseIndex phases(data);
+PhaseLives::PhaseLives(const TraceData& data) : phases_(data), steps_(steps_of(data)) {
   std::vector<const Storage*> sample;
   each_of_sample(data, [&](const Storage& storage) { sample.push_back(&storage); });
   if (sample.size() == data.storages.size()) {
@@ -46,7 +45,7 @@ PhaseLives::PhaseLives(const TraceData& data) : steps_(steps_of(data)) {
     if (!storage->span.ended()) continue;
     const Step* const step = step_at(steps_, storage->span.from_seq);
     const Turn turn = turn_of(*storage, step);
-    add(*storage, turn, life_of(data, phases, *storage, step, turn));
+    add(*storage, turn, life_of(data, *storage, step, turn));
   }
   if (!begun_.empty()) find_one_by_one(sample);
   for (const Held& held : data.owners.held) {
@@ -74,11 +73,11 @@ void PhaseLives::find_one_by_one(const std::vector<const Storage*>& all) {
   for (const auto& [of, alike] : candidates) by_size_[of].one_by_one = replaced_one_by_one(alike, steps_);
 }
 
-PhaseLives::Ends PhaseLives::life_of(const TraceData& data, const PhaseIndex& phases, const Storage& storage,
-                                     const Step* first, Turn turn) const {
+PhaseLives::Ends PhaseLives::life_of(const TraceData& data, const Storage& storage, const Step* first,
+                                     Turn turn) const {
   Ends life{.all = 1};
-  const Mark* const begin = phases.at(storage.span.from_seq);
-  const Mark* const end = phases.at(storage.span.to_seq);
+  const Mark* const begin = phases_.at(storage.span.from_seq);
+  const Mark* const end = phases_.at(storage.span.to_seq);
   const Step* const last = step_at(steps_, storage.span.to_seq);
   const bool ends_in_backward = end != nullptr && is_phase(data, end, "backward");
   if (first != last && !ends_in_backward) life.later = 1;
@@ -129,7 +128,19 @@ bool PhaseLives::are_gradients(const Ends& ends, const Storage& storage) const {
          of_size->second.to_next_step <= parameters->second * static_cast<std::int64_t>(steps_.size());
 }
 
+bool PhaseLives::outlives_its_phase(const Storage& storage) const {
+  const Mark* const begin = phases_.at(storage.span.from_seq);
+  if (storage.span.ended()) return phases_.at(storage.span.to_seq) != begin;
+  return begin != nullptr && begin->span.ended();
+}
+
 std::optional<std::string_view> PhaseLives::category_of(const Storage& storage) const {
+  const std::optional<std::string_view> category = category_of_others(storage);
+  // Others of its place and size were temporary; it was kept.
+  return category == kTemporary && outlives_its_phase(storage) ? std::nullopt : category;
+}
+
+std::optional<std::string_view> PhaseLives::category_of_others(const Storage& storage) const {
   const auto alike = by_size_.find({storage.birth.stack, storage.bytes});
   if (alike != by_size_.end()) {
     if (are_gradients(alike->second, storage)) return kGradient;

@@ -26,8 +26,7 @@ inline constexpr std::string_view kReplaced = "replaced each step";
 /// storages.
 class PhaseLives {
  public:
-  /// Uses a sample of all storages; the order within a step only if the sample contains all. The trace is not needed
-  /// afterwards.
+  /// Uses a sample of all storages; the order within a step only if the sample contains all. The trace must live on.
   explicit PhaseLives(const TraceData& data);
 
   /// The purpose of a storage without similar ones that a reading found:
@@ -59,8 +58,7 @@ class PhaseLives {
   void add(const Storage& storage, Turn turn, const Ends& ends);
   /// The kind of life of an ended storage that was made in the step `first`. A storage that lived on after the last
   /// step does not count: no next step replaced it.
-  [[nodiscard]] Ends life_of(const TraceData& data, const PhaseIndex& phases, const Storage& storage, const Step* first,
-                             Turn turn) const;
+  [[nodiscard]] Ends life_of(const TraceData& data, const Storage& storage, const Step* first, Turn turn) const;
   /// True if the next step had made a storage of the same turn before this storage ended.
   [[nodiscard]] bool has_successor(const Storage& storage, Turn turn, const Step& next) const;
   /// The purpose from counted lives, if there are enough and no reading found one of these storages. `own_counts`:
@@ -70,7 +68,12 @@ class PhaseLives {
   /// of this size for the next step than there are parameters. By turn, there is never more than one.
   [[nodiscard]] bool are_gradients(const Ends& ends, const Storage& storage) const;
   void find_one_by_one(const std::vector<const Storage*>& all);
+  /// The purpose by the lives of others of its place.
+  [[nodiscard]] std::optional<std::string_view> category_of_others(const Storage& storage) const;
+  /// True if it lives beyond the phase that made it.
+  [[nodiscard]] bool outlives_its_phase(const Storage& storage) const;
 
+  PhaseIndex phases_;
   ByPlaceAndSize<Ends> by_size_;
   std::map<std::pair<StackId, std::int64_t>, Ends> by_turn_;
   std::unordered_map<StackId, std::vector<Sequence>> begun_;  ///< by place: the begins of its storages, in order

@@ -62,6 +62,25 @@ TEST(PhaseLives, WhatEndsInTheBackwardIsSavedForItAndWhatThatDropsIsTemporary) {
   EXPECT_EQ(category_of(data, kBatch), "replaced each step");
 }
 
+/// As in a program whose places are not known: what is kept has the place and size of what is not.
+TEST(PhaseLives, WhatIsKeptIsNotTemporaryAsOthersOfItsPlaceAre) {
+  TestTrace trace;
+  load_weights(trace);
+  for (int i = 0; i < 6; ++i) {
+    trace.phase("forward", [&] {
+      trace.allocate(kSaved);
+      trace.drop(trace.allocate(kSaved));
+    });
+    trace.step(i);
+  }
+  const TraceData data = trace.load();
+  std::vector<std::string> categories;
+  for (const Storage& storage : data.storages) categories.push_back(HolderNames(data).category_of(storage.id));
+  ASSERT_EQ(categories.size(), 13u);
+  EXPECT_EQ(categories[1], "not attributed");
+  EXPECT_EQ(categories[2], "temporary");
+}
+
 TEST(PhaseLives, OneThatLivesOtherwiseLeavesAllOfThemOpen) {
   EXPECT_EQ(category_of(training(4, true), kSaved), "not attributed");
 }
