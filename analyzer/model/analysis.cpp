@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iterator>
 #include <map>
+#include <string>
 #include <tuple>
 #include <utility>
 
@@ -13,6 +14,7 @@
 #include "analyzer/rules/said_twice.h"
 #include "analyzer/rules/unnamed.h"
 #include "analyzer/storages/stacks.h"
+#include "trace/base/quantities.h"
 
 namespace dcmt::analyzer {
 namespace {
@@ -50,11 +52,32 @@ std::vector<Remark> extract_unheld(const TraceData& data, std::vector<Finding>& 
     remark.seen = std::ranges::count_if(
         finding.growth->storages, [&](const GrowingStorage& each) { return data.owners.of(each.storage) != nullptr; });
     remark.per_step = finding.growth->per_round;
+    remark.round = name_of(finding.growth->kind);
     remark.place = describe_site(data, finding.growth->sites.front().stack);
     remarks.push_back(std::move(remark));
   }
   std::erase_if(findings, is_unheld);
   return remarks;
+}
+
+/// If memory ran out because of what was kept, the error's cause is that, not the program's need.
+void blame_growth(const TraceData& data, std::vector<Finding>& findings) {
+  for (Finding& error : findings) {
+    if (error.out_of_memory.empty() || error.out_of_memory.front().cause != OomCause::kNeeded) continue;
+    const OomVerdict& verdict = error.out_of_memory.front();
+    std::int64_t kept = 0;
+    std::string growing;
+    for (const Finding& other : findings) {
+      if (!other.growth) continue;
+      const Bytes bytes = bytes_in_gaps(gaps_of_growth(data, *other.growth), verdict.oom->device, verdict.oom->seq);
+      if (bytes.value == 0) continue;
+      kept += bytes.value;
+      growing += (growing.empty() ? "finding " : ", finding ") + std::to_string(other.number);
+    }
+    if (verdict.dead.value + kept < verdict.missing.value || growing.empty()) continue;
+    error.why = rounded_bytes(kept) + " of what was alive had been kept without need (" + growing + ")";
+    error.fix = "mend " + growing + "; without what it keeps, the request fits";
+  }
 }
 
 /// Sorts findings into the order of a report, and numbers them.
@@ -125,6 +148,7 @@ Expected<Analysis> analyze(const TraceData& data, const Watch& watch) {
   identify(data, analysis.findings);
   for (DeviceAnalysis& device : analysis.devices) add_what_if(data, analysis.releases, device, analysis.findings);
   order_findings(analysis);
+  blame_growth(data, analysis.findings);
   analysis.remarks.insert(analysis.remarks.end(), unheld.begin(), unheld.end());
   analysis.facts = run_facts(data, analysis.releases);
   watch.done(1);

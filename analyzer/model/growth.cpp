@@ -4,23 +4,8 @@
 #include "analyzer/storages/stacks.h"
 
 namespace dcmt::model {
-namespace {
 
 using analyzer::RoundKind;
-
-std::string_view unit_of(RoundKind kind) {
-  switch (kind) {
-    case RoundKind::kStep:
-      return "step";
-    case RoundKind::kBackward:
-      return "backward";
-    case RoundKind::kCall:
-      return "call";
-  }
-  return "";
-}
-
-}  // namespace
 
 std::optional<Growth> growth_of(const TraceData& data, const analyzer::Finding& finding) {
   if (!finding.growth) return std::nullopt;
@@ -33,7 +18,7 @@ std::optional<Growth> growth_of(const TraceData& data, const analyzer::Finding& 
   growth.storages = static_cast<std::int64_t>(from.storages.size());
   growth.seen = from.seen;
   growth.per_step = from.per_round;
-  growth.unit = unit_of(from.kind);
+  growth.unit = analyzer::name_of(from.kind);
   growth.by_calls = from.kind == RoundKind::kCall;
   growth.alone = from.alone;
   for (const analyzer::GrowingSite& site : from.sites) {

@@ -1,6 +1,7 @@
 #include "analyzer/model/report.h"
 
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <set>
 
@@ -12,15 +13,17 @@ using analyzer::RemarkKind;
 
 Bytes growth_per_step(const Analysis& analysis) {
   std::map<StorageId, Bytes> storages;
-  std::int64_t steps = 1;
+  std::int64_t from = std::numeric_limits<std::int64_t>::max(), to = 0, sum = 0;
   for (const analyzer::Finding& finding : analysis.findings) {
     if (!finding.growth || finding.growth->rounds == 0) continue;
-    steps = std::max(steps, finding.growth->rounds);
+    from = std::min(from, finding.growth->first_round);
+    const std::int64_t begun = finding.growth->begun_with.value > 0 ? 1 : 0;
+    to = std::max(to, finding.growth->first_round + finding.growth->rounds - begun);
+    sum -= finding.growth->begun_with.value;
     for (const analyzer::GrowingStorage& each : finding.growth->storages) storages[each.storage] = each.bytes;
   }
-  std::int64_t sum = 0;
   for (const auto& [storage, bytes] : storages) sum += bytes.value;
-  return Bytes(sum / steps);
+  return Bytes(to > from ? sum / (to - from) : sum);
 }
 
 Summary summary_of(const Analysis& analysis) {

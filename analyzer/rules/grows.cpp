@@ -25,6 +25,8 @@ namespace {
 
 /// Fewer rounds with additions than this are not called growth.
 constexpr std::size_t kFewestAdding = 3;
+/// Growth has ended if so many times the usual distance between two additions have followed the last one.
+constexpr std::int64_t kManyFollowed = 3;
 
 /// A finding in the making: a container, a variable, or a place without a known holder.
 struct Group {
@@ -58,6 +60,7 @@ struct Group {
                                .frees = frees,
                                .alone = alone && frees});
     if (seen) ++growth.seen;
+    if (!living.replaced.empty()) growth.begun_with.value += living.replaced.front()->bytes.value;
     adding.insert(living.round_end);
     for (const Storage* each : living.replaced) {
       adding.insert(each->span.from_seq);
@@ -189,13 +192,20 @@ bool keeps_graphs(const TraceData& data, const Growth& growth) {
   });
 }
 
-/// Fills in the rounds of the place that made most: from the first one that added to the holder to the last of the run.
+/// Fills in the rounds of the place that made most: from the first one that added to the holder to the last of the run,
+/// or to the last one that added, if many have followed.
 void count_rounds(const Group& group, Growth& growth) {
   const auto of = [](const auto& each) { return each.second.bytes; };
   const Group::OfSite& most = std::ranges::max_element(group.sites, {}, of)->second;
   growth.kind = most.rounds->kind();
   const std::int64_t open = most.rounds->kind() == RoundKind::kCall ? 1 : 0;  // the last call ends with the program
-  growth.rounds = most.rounds->steps() + open - most.rounds->steps_before(most.rounds->at(most.first));
+  growth.first_round = most.rounds->steps_before(most.rounds->at(most.first));
+  const std::int64_t last = most.rounds->steps_before(most.rounds->at(*group.adding.rbegin()));
+  const std::int64_t end = most.rounds->steps() + open;
+  const std::int64_t apart =
+      std::max<std::int64_t>(1, (last - growth.first_round) / static_cast<std::int64_t>(group.adding.size()));
+  const bool has_ended = last > growth.first_round && end - last > kManyFollowed * apart;
+  growth.rounds = (has_ended ? last : end) - growth.first_round;
 }
 
 /// True if one of the statements led to the birth of the storage, by calls or itself. A call may lead to the function
@@ -291,7 +301,8 @@ std::vector<Finding> grows(const TraceData& data, const Releases&) {
     free_at_storing(data, own_use, growth);
     count_rounds(group, growth);
     finding.bytes = group.held.bytes();
-    growth.per_round = Bytes(finding.bytes.value / std::max<std::int64_t>(1, growth.rounds));
+    const std::int64_t adding = growth.rounds - (growth.begun_with.value > 0 ? 1 : 0);
+    growth.per_round = Bytes((finding.bytes.value - growth.begun_with.value) / std::max<std::int64_t>(1, adding));
     finding.confidence = growth.holder.empty()                                              ? Confidence::kUnknown
                          : growth.seen == static_cast<std::int64_t>(growth.storages.size()) ? Confidence::kCertain
                                                                                             : Confidence::kPartial;

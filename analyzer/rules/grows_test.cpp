@@ -282,6 +282,40 @@ TEST(Grows, AChainOfObjectsIsOneHolder) {
   EXPECT_EQ(findings[0].growth->alone, Bytes(1000)) << "only `head` leads to them";
 }
 
+/// One list for each epoch: the first one has stopped to grow.
+TEST(Grows, TheRoundsOfAListThatStoppedAreThoseInWhichItGrew) {
+  TestTrace trace;
+  program(trace, 20, [&](int step) {
+    at(trace, 21);
+    const std::string list = step < 10 ? "main: by_epoch[0]" : "main: by_epoch[1]";
+    trace.held(trace.allocate(100), {.containers = {list}, .path = list + "[0]", .type = "list"});
+  });
+  const TraceData data = trace.load();
+  const std::vector<Finding> findings = findings_of(data);
+  ASSERT_EQ(findings.size(), 2u);
+  for (const Finding& finding : findings) {
+    EXPECT_EQ(finding.growth->rounds, 10) << finding.growth->holder;
+    EXPECT_EQ(finding.growth->per_round, Bytes(100)) << finding.growth->holder;
+  }
+}
+
+/// Memory runs out in the last step.
+TEST(Grows, WhatIsKeptIsTheCauseOfAnErrorWhoseRequestFitsWithoutIt) {
+  for (const bool fits : {true, false}) {
+    TestTrace trace;
+    program(trace, 10, [&](int step) {
+      at(trace, 21);
+      trace.held(trace.allocate(100), kSeen);
+      if (step == 9) trace.op("aten::empty", [&] { trace.out_of_memory({.requested = fits ? 500 : 5000}); });
+    });
+    const TraceData data = trace.load();
+    const std::vector<Finding> findings = findings_of(data);
+    ASSERT_EQ(findings.size(), 2u);
+    ASSERT_EQ(findings[0].rule, "out_of_memory");
+    EXPECT_EQ(findings[0].why.find("(finding 2)") != std::string::npos, fits) << findings[0].why;
+  }
+}
+
 /// `rows = torch.cat([rows, x])`: the program ended before its last value was read.
 TEST(Grows, AValueThatLargerOnesReplaceIsWhereTheOnesBeforeWere) {
   TestTrace trace;
@@ -300,6 +334,7 @@ TEST(Grows, AValueThatLargerOnesReplaceIsWhereTheOnesBeforeWere) {
   ASSERT_EQ(findings.size(), 1u);
   EXPECT_EQ(findings[0].growth->holder, "main: rows");
   EXPECT_EQ(findings[0].growth->seen, 0);
+  EXPECT_EQ(findings[0].growth->per_round, Bytes(100)) << "without the 100 bytes it began with";
   EXPECT_EQ(findings[0].predicted_peak, Bytes(5000 + 700));
 }
 

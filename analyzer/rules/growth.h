@@ -35,8 +35,10 @@ struct Growth {
   std::string_view place;  ///< the position of the frame that is the root of the path; empty: another kind of root
   std::string_view type;   ///< "list"; empty: not a container
   RoundKind kind = RoundKind::kStep;
+  std::int64_t first_round = 0;          ///< number of rounds before the first one that added to it
   std::int64_t rounds = 0;               ///< in which it grew: from the first one that added to it to the last one
-  Bytes per_round;                       ///< mean over `rounds`
+  Bytes begun_with;                      ///< of values that larger ones have replaced: the first ones
+  Bytes per_round;                       ///< mean over `rounds`, without what it began with
   Bytes alone;                           ///< bytes of the storages that are freed if the holder alone drops them
   std::int64_t seen = 0;                 ///< number of storages that a scan found there
   std::vector<GrowingStorage> storages;  ///< in the order of creation

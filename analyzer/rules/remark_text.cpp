@@ -55,8 +55,8 @@ std::string Remark::text() const {
              counted(count, "storage") + (count == 1 ? ", from " : ", most from ") + place +
              "); whether anything reads it again is not known";
     case RemarkKind::kGrows:
-      return "memory grows by " + rounded_bytes(per_step.value) + " a step: " + counted(count, "storage") + ", " + sum +
-             ", most made at " + place +
+      return "memory grows by " + rounded_bytes(per_step.value) + " a " + std::string(round) + ": " +
+             counted(count, "storage") + ", " + sum + ", most made at " + place +
              (seen == 0
                   ? "; the memory was not read while they were there, so who holds them is not known"
                   : "; no variable, list or graph was found that holds them. They may be garbage in cycles, which "

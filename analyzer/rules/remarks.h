@@ -29,8 +29,9 @@ struct Remark {
   std::int64_t parameters = 0;
   std::int64_t releases = 0;
   Bytes bytes = {};
-  Bytes per_step = {};     ///< for kGrows
-  std::string place = {};  ///< for kKept and kGrows: where most of them were made
+  Bytes per_step = {};              ///< for kGrows: a round
+  std::string_view round = "step";  ///< for kGrows: what a round is
+  std::string place = {};           ///< for kKept and kGrows: where most of them were made
   std::optional<std::string> holder = {};
   bool unnamed = false;    ///< for kKept: made in the first step or before; no later line names the variable
   bool by_calls = false;   ///< for kKept: the program has no steps, so `steps` are calls

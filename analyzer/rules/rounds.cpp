@@ -31,6 +31,18 @@ std::vector<Sequence> calls_of_first_place(const TraceData& data) {
 
 }  // namespace
 
+std::string_view name_of(RoundKind kind) {
+  switch (kind) {
+    case RoundKind::kStep:
+      return "step";
+    case RoundKind::kBackward:
+      return "backward";
+    case RoundKind::kCall:
+      return "call";
+  }
+  return "";
+}
+
 void Rounds::add(Sequence end, std::int64_t steps) {
   until_.push_back(this->steps() + steps);
   ends_.push_back(end);

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <string_view>
 #include <vector>
 
 #include "analyzer/load/trace_data.h"
@@ -11,6 +12,8 @@
 namespace dcmt::analyzer {
 
 enum class RoundKind { kStep, kBackward, kCall };
+/// "step", "backward", "call".
+[[nodiscard]] std::string_view name_of(RoundKind kind);
 
 /// The rounds of a run, by their ends. The last round may be open: it has no end.
 class Rounds {
