@@ -282,12 +282,12 @@ TEST(Grows, AChainOfObjectsIsOneHolder) {
   EXPECT_EQ(findings[0].growth->alone, Bytes(1000)) << "only `head` leads to them";
 }
 
-/// One list for each epoch: the first one has stopped to grow.
+/// One list after the other: the first one has stopped to grow.
 TEST(Grows, TheRoundsOfAListThatStoppedAreThoseInWhichItGrew) {
   TestTrace trace;
   program(trace, 20, [&](int step) {
     at(trace, 21);
-    const std::string list = step < 10 ? "main: by_epoch[0]" : "main: by_epoch[1]";
+    const std::string list = step < 10 ? "main: first" : "main: second";
     trace.held(trace.allocate(100), {.containers = {list}, .path = list + "[0]", .type = "list"});
   });
   const TraceData data = trace.load();
