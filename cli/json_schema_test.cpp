@@ -24,6 +24,7 @@
 #include "analyzer/ranks/rank_comparison.h"
 #include "analyzer/replay/replay_planner.h"
 #include "analyzer/replay/replay_views.h"
+#include "analyzer/testing/forked_samples.h"
 #include "analyzer/testing/object_samples.h"
 #include "analyzer/testing/outside_samples.h"
 #include "analyzer/testing/test_trace.h"
@@ -246,7 +247,8 @@ TEST(JsonSchema, DocumentedKeysAndWrittenKeysAgree) {
   TestTrace outside;
   TestTrace files;
   TestTrace objects;
-  for (TestTrace* each : {&outside, &files, &objects}) {
+  TestTrace forked;
+  for (TestTrace* each : {&outside, &files, &objects, &forked}) {
     for (int step = 0; step < 60; ++step) {
       each->drop(each->allocate(100));
       each->step(step);
@@ -255,6 +257,7 @@ TEST(JsonSchema, DocumentedKeysAndWrittenKeysAgree) {
   ASSERT_TRUE(testing::add_outside_samples(outside.save(), {.gpu = true, .arrays = true}).ok());
   ASSERT_TRUE(testing::add_outside_samples(files.save(), {}).ok());
   ASSERT_TRUE(testing::add_object_samples(objects.save(), {}).ok());
+  ASSERT_TRUE(testing::add_forked_children(forked.save(), {}).ok());
 
   TestTrace twice;
   std::vector<TestTrace::Handle> state;
@@ -284,7 +287,8 @@ TEST(JsonSchema, DocumentedKeysAndWrittenKeysAgree) {
   fenced.save();
 
   std::vector<std::string> folders;
-  for (const TestTrace* each : {&trace, &empty, &streams, &growing, &outside, &files, &objects, &twice, &fenced, &tied})
+  for (const TestTrace* each :
+       {&trace, &empty, &streams, &growing, &outside, &files, &objects, &forked, &twice, &fenced, &tied})
     folders.push_back(each->folder().string());
   const auto traces = load_traces(folders, std::nullopt);
   ASSERT_TRUE(traces.ok());

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "cli/show_text.h"
+#include "render/wording/forked_words.h"
 #include "render/wording/holder_words.h"
 #include "render/wording/memory_class.h"
 
@@ -71,6 +72,15 @@ std::string arrays_table(const model::MemoryView& view, const Style& style) {
   return table.text(style, "  ");
 }
 
+std::string forked_table(const model::MemoryView& view, const Style& style) {
+  Table table({"unshared", "at first", "largest resident", "who"}, {true, true, true, false});
+  for (const analyzer::ForkedChildren& each : view.forked) {
+    table.add({style.bytes(each.unshared), style.bytes(each.first), style.bytes(each.resident),
+               wording::children_text(each)});
+  }
+  return table.text(style, "  ");
+}
+
 std::string gpu_table(const model::GpuMemoryView& gpu, const Style& style) {
   const bool has_process = std::ranges::any_of(gpu.steps, [](const auto& each) { return each.process.has_value(); });
   std::vector<std::string> head = {"step", "time", "in use", "torch reserved", "beside it"};
@@ -123,6 +133,10 @@ std::string memory_text(const model::MemoryView& view, const Style& style) {
   }
   if (!view.arrays.empty()) {
     text += style.bold("\narrays of numpy") + "   at the last reading of the memory\n" + arrays_table(view, style);
+  }
+  if (!view.forked.empty()) {
+    text += style.bold("\nforked children") + "   not recorded; unshared: changed, and in no other process\n" +
+            forked_table(view, style);
   }
   return text + gpus_text(view, style);
 }

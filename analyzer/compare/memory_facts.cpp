@@ -164,6 +164,8 @@ FindingFact finding_fact(const TraceData& data, const Finding& finding, const Al
   } else if (finding.objects) {
     fact.holder = finding.objects->holder;
     if (finding.objects->unit == "step") fact.per_step = finding.objects->per_round;
+  } else if (finding.forked) {
+    fact.holder = finding.forked->holder;
   } else if (!finding.out_of_memory.empty()) {
     made = finding.out_of_memory.front().oom->by.stack;
   } else if (!finding.items.empty()) {

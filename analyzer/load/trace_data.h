@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "analyzer/load/column.h"
+#include "analyzer/load/forked_memory.h"
 #include "analyzer/load/gpu_memory.h"
 #include "analyzer/load/huge_pages.h"
 #include "analyzer/load/lifetime_index.h"
@@ -70,6 +71,7 @@ class TraceData {
   Owners owners;                          ///< as scans of the memory found them
   std::vector<GpuMemory> gpu_memory;      ///< as the driver counted it, by GPU and time
   ProcessMemory memory;                   ///< as the kernel counted it
+  ForkedMemory forked;                    ///< of the process's forked children
   std::vector<SourceFile> sources;        ///< ascending by path
   std::vector<StringId> generated_files;  ///< files with a map to the model's source, ascending
 

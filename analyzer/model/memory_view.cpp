@@ -64,6 +64,7 @@ MemoryView memory_view(const std::string& path, const analyzer::Analysis& analys
     view.arrays.push_back({data.text(holder.path), analyzer::unless_empty(data.text(holder.place)),
                            analyzer::unless_empty(data.text(holder.type)), holder.arrays, holder.bytes});
   }
+  view.forked = analyzer::forked_children(data);
   view.gpus = gpu_memory(data, steps, begin);
   if (std::string why = data.meta_text(meta::kGpuMemoryUnknown); !why.empty()) view.gpus_unknown = std::move(why);
   return view;

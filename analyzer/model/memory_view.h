@@ -10,6 +10,7 @@
 #include "analyzer/model/analysis.h"
 #include "analyzer/model/gpu_memory.h"
 #include "analyzer/model/values.h"
+#include "analyzer/rules/forked_growth.h"
 
 namespace dcmt::model {
 
@@ -85,6 +86,7 @@ struct MemoryView {
   std::optional<MemoryOfStep> classes_at;
   std::vector<MemoryClass> classes;
   std::vector<HeldArrays> arrays;
+  std::vector<analyzer::ForkedChildren> forked;
   std::vector<GpuMemoryView> gpus;
   std::optional<std::string> gpus_unknown;
 
@@ -101,6 +103,7 @@ struct MemoryView {
     field("classes_at", &MemoryView::classes_at, "the sample that `classes` is of, the last that has them");
     field("classes", &MemoryView::classes, "most bytes first");
     field("arrays", &MemoryView::arrays, "at the last reading of the memory, most bytes first");
+    field("forked", &MemoryView::forked, "children that the process has forked, those that share least first");
     field("gpus", &MemoryView::gpus, "what is in use of their memory, by the driver's count");
     field("gpus_unknown", &MemoryView::gpus_unknown,
           "why a GPU's memory was not sampled; null: each was, or there is none");

@@ -14,6 +14,7 @@
 #include "analyzer/releases/releases.h"
 #include "analyzer/rules/duplicate.h"
 #include "analyzer/rules/finding_identity.h"
+#include "analyzer/rules/forked_growth.h"
 #include "analyzer/rules/growth.h"
 #include "analyzer/rules/object_growth.h"
 #include "analyzer/rules/outside_growth.h"
@@ -70,6 +71,7 @@ struct FindingBase {
   std::optional<StreamPools> pools;      ///< for the rule reserved_beyond_active
   std::optional<OutsideGrowth> outside;  ///< for the rule grows_outside
   std::optional<ObjectGrowth> objects;   ///< for the rule grows_objects
+  std::optional<ForkedGrowth> forked;    ///< for the rule grows_forked
   std::optional<Duplicate> duplicate;    ///< for the rule duplicate
   Bytes bytes;                           ///< sum over distinct parameters, each with its maximum
   double byte_seconds = 0;               ///< bytes times time, from `since` to `until` (or the end of the trace)

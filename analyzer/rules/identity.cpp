@@ -85,6 +85,10 @@ PlacesOfFinding places_of(const TraceData& data, const Finding& finding) {
     places.born.names.insert(without_numbers(finding.objects->holder));
     places.born.functions.insert("no storage of torch");
   }
+  if (finding.forked) {
+    places.born.names.insert(without_numbers(finding.forked->holder));
+    places.born.functions.insert("forked children");
+  }
   if (!finding.out_of_memory.empty()) return places;  // the items are what was held then, which differs from run to run
   for (const FindingItem& item : finding.items) {
     places.born.add(data, item.gather);
@@ -102,6 +106,7 @@ std::optional<std::string> holder_text(const TraceData& data, const Finding& fin
   if (finding.growth && !finding.growth->holder.empty()) return without_numbers(finding.growth->holder);
   if (finding.outside && finding.outside->holder) return without_numbers(*finding.outside->holder);
   if (finding.objects) return without_numbers(finding.objects->holder);
+  if (finding.forked) return without_numbers(finding.forked->holder);
   if (!finding.out_of_memory.empty() || !finding.holders || !finding.holders->certain()) return std::nullopt;
   if (finding.holders->paths.empty()) return std::nullopt;
   const HolderPath& path = finding.holders->paths.front();

@@ -40,6 +40,10 @@ namespace dcmt::analyzer::rules {
 /// Collections of Python objects that have more entries after each part of the run.
 [[nodiscard]] std::vector<Finding> grows_objects(const TraceData& data, const Releases& releases);
 
+/// Memory that forked children do not share with their parent, because they count references to its objects, or add to
+/// a collection.
+[[nodiscard]] std::vector<Finding> grows_forked(const TraceData& data, const Releases& releases);
+
 /// D14: storages that outlived their step and that only the frames of a traceback hold. A reading of the memory must
 /// have found them.
 [[nodiscard]] std::vector<Finding> kept_by_traceback(const TraceData& data, const Releases& releases);

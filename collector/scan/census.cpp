@@ -384,9 +384,13 @@ Expected<Census> Censuses::take(const CensusOptions& options) {
   census.arrays = held_arrays(graph, memory, types, naming.paths, text);
   if (options.collections > 0) {
     const bool is_complete = graph.edges().size() < limits.most_edges;
-    census.collections = find_collections(
-        {graph, memory, fresh, types, naming.paths, text, naming.second, is_complete, options.collections},
-        state_->collections);
+    std::unique_ptr<MemorySource> parent;
+    if (options.parent != 0) {
+      DCMT_ASSIGN_OR_RETURN(parent, on_heap(ProcessMemory::open(options.parent)));
+    }
+    census.collections = find_collections({graph, memory, fresh, types, naming.paths, text, naming.second, is_complete,
+                                           options.collections, later.get(), parent.get()},
+                                          state_->collections);
     if (is_near) census.files = source_files(graph, memory, types, text);
   }
   if (options.retained > 0 && !is_near) {

@@ -125,6 +125,9 @@ struct CensusOptions {
   bool living = false;
   /// Examines this many collections, those with most entries.
   std::size_t collections = 0;
+  /// Of a forked child, its parent: computes what the child does not share of these collections, and which of
+  /// them it has inherited. 0: not requested.
+  pid_t parent = 0;
   /// Reads nothing while a thread imports modules: their functions and classes are no growth, and reading them takes
   /// long.
   bool unless_importing = false;

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "render/wording/device_words.h"
+#include "render/wording/forked_words.h"
 #include "render/wording/growth_words.h"
 #include "render/wording/holder_words.h"
 #include "render/wording/object_growth_words.h"
@@ -250,6 +251,7 @@ FindingWords finding_words(const std::string& path, const ReportedFinding& findi
   if (finding.growth) return growth_words(finding, form);
   if (finding.outside) return outside_growth_words(finding, form);
   if (finding.objects) return object_growth_words(finding, form);
+  if (finding.forked) return forked_words(finding, form);
   if (finding.duplicate) return duplicate_words(finding, form);
   const bool is_residual = finding.rule == "residual";
   const bool is_use = finding.rule == "use_after_release";
@@ -281,7 +283,7 @@ std::string next_command(const std::string& path, const ReportedFinding& finding
   if (finding.waits) return fmt::format("dc-memtrace show live {} --at {}", trace, finding.waits->at.seq.value);
   if (finding.pools) return fmt::format("dc-memtrace show peak {}", trace);
   if (finding.growth) return fmt::format("dc-memtrace show holders {} {}", trace, finding.number);
-  if (finding.outside || finding.objects) return fmt::format("dc-memtrace show memory {}", trace);
+  if (finding.outside || finding.objects || finding.forked) return fmt::format("dc-memtrace show memory {}", trace);
   if (finding.duplicate) return fmt::format("dc-memtrace show peak {} --by site", trace);
   return fmt::format("dc-memtrace reproduce {} --finding {}", trace, finding.number);
 }

@@ -206,6 +206,8 @@ template Status TraceWriter::write(const ResidentRow&);
 template Status TraceWriter::write(const MappedRow&);
 template Status TraceWriter::write(const ArrayHolderRow&);
 template Status TraceWriter::write(const CollectionRow&);
+template Status TraceWriter::write(const ForkedRow&);
+template Status TraceWriter::write(const ForkedCollectionRow&);
 template Status TraceWriter::write(const SegmentRow&);
 template Status TraceWriter::write(const GpuMemoryRow&);
 template Status TraceWriter::write(const ModuleRow&);

@@ -57,6 +57,64 @@ struct MappedRow {
   }
 };
 
+/// The kernel's figures of a forked child's memory at one time; bytes.
+struct ForkedRow {
+  RowId id = 0;
+  Point at;
+  std::int64_t pid = 0, start = 0;
+  RowId name = 0;
+  std::int64_t resident = 0, unshared = 0;
+
+  static constexpr Table kTable{.name = "forked",
+                                .meaning =
+                                    "What the kernel counts of the memory of a child that the process has "
+                                    "forked, without an exec. Children are sampled together.",
+                                .since = 14};
+  static constexpr void describe(auto&& column) {
+    column(&ForkedRow::id, Cell{"id", "id", ""});
+    column(&ForkedRow::at, At{"", "of the latest record of the process then"});
+    column(&ForkedRow::pid, Cell{"pid", "number", "in the recorder's namespace"});
+    column(&ForkedRow::start, Cell{"start", "number", "when it was forked; clock ticks since boot"});
+    column(&ForkedRow::name, Cell{"name", "string", "of its main thread"});
+    column(&ForkedRow::resident, Cell{"resident", "bytes", ""});
+    column(&ForkedRow::unshared, Cell{"unshared", "bytes", "changed, and in no other process, or swapped out"});
+  }
+};
+
+/// A collection in the memory of a forked child.
+struct ForkedCollectionRow {
+  RowId reading = 0;
+  std::int64_t position = 0;
+  Point at;
+  std::int64_t pid = 0;
+  RowId path = 0, place = 0, type = 0;
+  std::int64_t entries = 0, bytes = 0, unshared = 0;
+  RowId entry_type = 0;
+  bool inherited = false;
+
+  static constexpr Table kTable{.name = "forked_collection",
+                                .meaning =
+                                    "Lists, dictionaries and other collections that a reading of a forked child "
+                                    "found.",
+                                .since = 14,
+                                .key = "reading, position"};
+  static constexpr void describe(auto&& column) {
+    column(&ForkedCollectionRow::reading, Cell{"reading", "number", "from 1"});
+    column(&ForkedCollectionRow::position, Cell{"position", "number", "0: most bytes"});
+    column(&ForkedCollectionRow::at, At{"", "of the latest record of the process at the end of the reading"});
+    column(&ForkedCollectionRow::pid, Cell{"pid", "number", "as of `forked`"});
+    column(&ForkedCollectionRow::path, Cell{"path", "string", "as of a `collection`"});
+    column(&ForkedCollectionRow::place, OrNull{"place", "string", "as of an owner"});
+    column(&ForkedCollectionRow::type, Cell{"type", "string", "`list`"});
+    column(&ForkedCollectionRow::entries, Cell{"entries", "number", ""});
+    column(&ForkedCollectionRow::bytes,
+           Cell{"bytes", "bytes", "with what they hold, estimated from a sample of the entries"});
+    column(&ForkedCollectionRow::unshared, Cell{"unshared", "bytes", "of them, on pages that no other process has"});
+    column(&ForkedCollectionRow::entry_type, OrNull{"entry_type", "string", "type of most entries"});
+    column(&ForkedCollectionRow::inherited, Cell{"inherited", "flag", "1: the parent had the same one then"});
+  }
+};
+
 /// What is in use of a GPU's memory at one time; bytes.
 struct GpuMemoryRow {
   RowId id = 0;

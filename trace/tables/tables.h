@@ -35,6 +35,6 @@ using WrittenTables =
              LaunchesRow, SampleRow, EdgeRow, SourceRow, SourceLineRow, DiagnosticRow, LossRow, IntervalRow,
              IntervalCurveRow, KeySumRow, OutOfMemoryRow, ParameterRow, OperatorAliasRow, ScanRow, OwnerRow, HeldRow,
              ContainerRow, HeldInRow, ResidentRow, MappedRow, ArrayHolderRow, SegmentRow, GpuMemoryRow, ModuleRow,
-             CollectionRow>;
+             CollectionRow, ForkedRow, ForkedCollectionRow>;
 
 }  // namespace dcmt

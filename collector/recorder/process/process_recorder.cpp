@@ -132,6 +132,7 @@ Status ProcessRecorder::finish(const std::string& exit, const std::string& state
   past_.reset();
   DCMT_RETURN_IF_ERROR(drain_->drain_rest());
   DCMT_RETURN_IF_ERROR(readings_.end());
+  DCMT_RETURN_IF_ERROR(samplers_.finish());
   DCMT_RETURN_IF_ERROR(drain_->note_losses());
   TraceWriter& writer = drain_->writer();
   if (const spool::SpoolReader::Holds holds = spool().holds(); holds.count > 0) {

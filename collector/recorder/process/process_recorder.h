@@ -48,6 +48,7 @@ class ProcessRecorder {
   void read_memory_of(pid_t pid, const scan::LayoutFolders& layouts) {
     pid_ = pid;
     readings_.begin(pid, layouts);
+    samplers_.read_children(layouts);
   }
 
   /// From now on poll() also samples the kernel's figures of the process's memory.

@@ -10,6 +10,14 @@ namespace dcmt::recorder {
 void Samplers::begin(pid_t pid) {
   memory_ = std::make_unique<MemorySamples>(process_.writer(), pid);
   gpus_ = std::make_unique<GpuSamples>(process_.writer(), pid);
+  forked_ = std::make_unique<ForkedSamples>(process_.writer(), pid);
+}
+
+Status Samplers::finish() {
+  if (forked_ == nullptr) return {};
+  DCMT_RETURN_IF_ERROR(forked_->end(torch_then().seq));
+  forked_.reset();
+  return {};
 }
 
 TorchThen Samplers::torch_then() const {
@@ -22,6 +30,8 @@ Status Samplers::poll() {
   DCMT_ASSIGN_OR_RETURN(const bool wrote,
                         memory_->poll(torch_then(), [&] { return process_.assembler().cpu_blocks(); }));
   if (wrote) process_.changed();
+  DCMT_ASSIGN_OR_RETURN(const bool wrote_children, forked_->poll(torch_then().seq));
+  if (wrote_children) process_.changed();
   // A record that is missing yet could be of what a GPU's allocator has just reserved.
   if (process_.spool().waiting() == 0) {
     DCMT_ASSIGN_OR_RETURN(const bool wrote_gpus, gpus_->poll(process_.assembler().gpus()));

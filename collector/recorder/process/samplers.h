@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "collector/recorder/assemble/small_growth.h"
+#include "collector/recorder/process/forked_samples.h"
 #include "collector/recorder/process/gpu_samples.h"
 #include "collector/recorder/process/memory_samples.h"
 #include "collector/recorder/process/spool_drain.h"
@@ -21,8 +22,14 @@ class Samplers {
   /// @param process  must outlive it
   explicit Samplers(SpoolDrain& process) : process_(process) {}
 
-  /// From now on, samples the kernel's figures of the process's memory, and of its GPUs.
+  /// From now on, samples the kernel's figures of the process's memory, of its forked children and of its GPUs.
   void begin(pid_t pid);
+  /// From now on the memory of the children is read, too. Call it after begin().
+  void read_children(const scan::LayoutFolders& layouts) {
+    if (forked_ != nullptr) forked_->read_with(layouts);
+  }
+  /// Waits for what runs.
+  Status finish();
   /// No further samples.
   void end() { is_over_ = true; }
   /// Samples if it is time. Commits if the kernel may kill the recorder soon.
@@ -48,6 +55,7 @@ class Samplers {
   SpoolDrain& process_;
   std::unique_ptr<MemorySamples> memory_;  ///< nullptr: the process cannot be found
   std::unique_ptr<GpuSamples> gpus_;       ///< likewise
+  std::unique_ptr<ForkedSamples> forked_;  ///< likewise
   SmallGrowth small_growth_;
   bool is_over_ = false;
 };

@@ -16,7 +16,7 @@ constexpr unsigned long kExiting = 0x4;  // PF_EXITING
 std::optional<ProcessEntry> read_entry(std::int64_t pid) {
   const std::string line = read_file("/proc/" + std::to_string(pid) + "/stat").value_or("");
   // The name in parentheses may have any character, so count fields after its end. The state is field 3, the parent 4,
-  // the kernel's flags 9, the start time 22.
+  // the kernel's flags 9, the start time 22, the begin of the stack 28.
   const std::size_t name_begin = line.find('(');
   const std::size_t name_end = line.rfind(')');
   if (name_begin == std::string::npos || name_end == std::string::npos || name_end + 2 > line.size()) return {};
@@ -25,11 +25,12 @@ std::optional<ProcessEntry> read_entry(std::int64_t pid) {
   entry.name = line.substr(name_begin + 1, name_end - name_begin - 1);
   std::istringstream fields(line.substr(name_end + 2));
   std::string field;
-  for (int index = 3; index <= 22 && fields >> field; ++index) {
+  for (int index = 3; index <= 28 && fields >> field; ++index) {
     if (index == 3 && (field == "Z" || field == "X")) return {};
     if (index == 4) entry.parent = static_cast<pid_t>(std::strtol(field.c_str(), nullptr, 10));
     if (index == 9) entry.leaves = (std::strtoul(field.c_str(), nullptr, 10) & kExiting) != 0;
     if (index == 22) entry.start = std::strtoull(field.c_str(), nullptr, 10);
+    if (index == 28) entry.stack = std::strtoull(field.c_str(), nullptr, 10);
   }
   return entry;
 }

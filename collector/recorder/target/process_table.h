@@ -14,6 +14,9 @@ struct ProcessEntry {
   pid_t parent = 0;
   std::uint64_t start = 0;  ///< clock ticks since boot
   bool leaves = false;      ///< it is exiting
+  /// Where its first stack began: chosen at random for each program, and inherited by forked children. 0: not known, as
+  /// of another user's process.
+  std::uint64_t stack = 0;
   std::string name;
 };
 

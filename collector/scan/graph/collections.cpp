@@ -1,8 +1,10 @@
 #include "collector/scan/graph/collections.h"
 
 #include <algorithm>
+#include <array>
 #include <functional>
 #include <map>
+#include <span>
 #include <utility>
 
 #include "collector/scan/graph/entry_sample.h"
@@ -21,6 +23,8 @@ constexpr std::size_t kMostNames = 16;
 constexpr std::size_t kSampled = 16;
 /// Of groups with more collections, the sizes are as the graph has seen them.
 constexpr std::size_t kReadAgain = 64;
+/// Bytes of a collection whose pages are examined.
+constexpr std::uint64_t kWorthPages = std::uint64_t{4} << 20;
 /// How far ahead objects are loaded into the processor's cache.
 constexpr NodeIndex kObjectsAhead = 8;
 /// An estimate holds until the number of entries has changed by this share.
@@ -235,6 +239,16 @@ std::vector<std::pair<Address, Kind>> sampled_of(const Graph& graph, const Group
   return sampled;
 }
 
+/// True if the other process has the same object at this address. Its first word counts references, which differ; type,
+/// size and table follow.
+bool has_same(MemorySource& other, Address object, Mirror& memory) {
+  std::array<std::uint64_t, 3> words{};
+  const Piece piece{object + 8, std::as_writable_bytes(std::span(words))};
+  if (other.read({&piece, 1}) != sizeof words) return false;
+  return words[0] == memory.word(object + 8) && words[1] == memory.word(object + 16) &&
+         words[2] == memory.word(object + 24);
+}
+
 bool has_changed(const KnownCollections::Estimate& estimate, std::uint64_t entries) {
   const double before = static_cast<double>(estimate.entries), now = static_cast<double>(entries);
   return now < (1 - kChanged) * before || now > (1 + kChanged) * before;
@@ -277,6 +291,13 @@ std::vector<Collection> find_collections(const CollectionSearch& search, KnownCo
     if (estimate.of_tensors) continue;
     found.bytes =
         found.own_bytes + static_cast<std::uint64_t>(estimate.bytes_each * static_cast<double>(found.entries));
+    if (search.parent != nullptr && search.pages != nullptr && found.bytes >= kWorthPages) {
+      EntrySample sample(search.fresh, search.types, search.pages);
+      sample.add_from(sampled_of(search.graph, group));
+      found.unshared_bytes =
+          static_cast<std::uint64_t>(sample.unshared_part() * static_cast<double>(found.bytes - found.own_bytes));
+      found.is_inherited = has_same(*search.parent, object.address, search.fresh);
+    }
     found.entry_type = std::move(estimate.entry_type);
     found.parts = std::move(estimate.parts);
     // The same function can run in several threads.
@@ -285,6 +306,8 @@ std::vector<Collection> find_collections(const CollectionSearch& search, KnownCo
     found.entries += all.entries;
     found.own_bytes += all.own_bytes;
     found.bytes += all.bytes;
+    found.unshared_bytes += all.unshared_bytes;
+    found.is_inherited = found.is_inherited || all.is_inherited;
     all = std::move(found);
   }
   known = std::move(now);

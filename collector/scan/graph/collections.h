@@ -25,6 +25,10 @@ struct Collection {
   /// With what the entries refer to, estimated from a sample. The bytes of an object with several references count only
   /// for the share of them that the collections have.
   std::uint64_t bytes = 0;
+  /// Of a forked child: of `bytes`, those of entries in pages that no other process has, estimated likewise.
+  std::uint64_t unshared_bytes = 0;
+  /// Of a forked child: its parent has the same collection, with the same entries.
+  bool is_inherited = false;
   std::string entry_type;  ///< of most entries: "dict"
   std::string parts;       ///< types of what the entries refer to, most bytes first: "str, float"
 };
@@ -50,8 +54,10 @@ struct CollectionSearch {
   Paths& paths;
   PythonText& text;
   SecondReading& second;
-  bool is_complete = true;  ///< false: the graph has reached its limit
-  std::size_t most = 0;     ///< limit of collections
+  bool is_complete = true;         ///< false: the graph has reached its limit
+  std::size_t most = 0;            ///< limit of collections
+  MemorySource* pages = nullptr;   ///< of the process
+  MemorySource* parent = nullptr;  ///< of its parent, if it is a forked child; else nullptr
 };
 
 /// The collections with most entries. Each has a path that a second reading confirmed. Collections of tensors are left

@@ -13,6 +13,8 @@ namespace {
 /// The sample grows until the standard error of the mean is this share of it.
 constexpr std::size_t kFewest = 16, kMost = 256;
 constexpr double kError = 0.02;
+/// Where pages are examined, the sample has this many entries: the standard error of a share is at most 2 %.
+constexpr std::size_t kForPages = 1000;
 /// Limits for what one entry leads to: objects, and references of one object that are followed.
 constexpr std::size_t kMostObjects = 2000, kMostReferences = 64;
 /// Smaller shares of an object do not count: a constant, or what all parts of a program use.
@@ -67,8 +69,12 @@ std::uint64_t entries_of(Address object, Kind kind, Mirror& memory, ProcessTypes
   }
 }
 
-EntrySample::EntrySample(Mirror& memory, ProcessTypes& types)
-    : memory_(memory), types_(types), objects_(memory, types, kLongestInEntry, true), sizes_(memory, types) {}
+EntrySample::EntrySample(Mirror& memory, ProcessTypes& types, MemorySource* pages)
+    : memory_(memory),
+      types_(types),
+      objects_(memory, types, kLongestInEntry, true),
+      sizes_(memory, types),
+      pages_(pages) {}
 
 EntrySample::Entry EntrySample::entry_of_dict(Address object, double where) {
   const PythonLayout& layout = types_.python;
@@ -151,6 +157,7 @@ double EntrySample::bytes_from(Address object) {
       if (part.share < kLeastShare) continue;
       const double own = part.share * static_cast<double>(sizes_.of(part.object, *type));
       bytes += own;
+      if (pages_ != nullptr) unshared_ += unshared_of(part.object, *type, own);
       if (part.object != object) part_bytes_[type] += own;
       if (type->leaf || is_tensor(part.kind)) continue;
     }
@@ -168,7 +175,19 @@ double EntrySample::bytes_from(Address object) {
   return bytes;
 }
 
+double EntrySample::unshared_of(Address object, const PythonType& type, double own) {
+  const PythonLayout& layout = types_.python;
+  Address table = object;
+  if (type.kind == Kind::kDict) table = memory_.word(object + layout.dict_keys);
+  if (type.kind == Kind::kList) table = memory_.word(object + layout.list_items);
+  if (type.kind == Kind::kSet) table = memory_.word(object + layout.set_table);
+  // References are counted in the object; its table is elsewhere.
+  const double fields = table == object ? own : std::min(own, static_cast<double>(type.basic_size));
+  return (pages_->is_page_unshared(object) ? fields : 0) + (pages_->is_page_unshared(table) ? own - fields : 0);
+}
+
 bool EntrySample::is_certain() const {
+  if (pages_ != nullptr) return seen_ >= kForPages;
   if (seen_ < kFewest) return false;
   const double count = static_cast<double>(seen_), mean = sum_ / count;
   const double variance = std::max(0.0, squares_ / count - mean * mean);
@@ -177,7 +196,7 @@ bool EntrySample::is_certain() const {
 
 void EntrySample::add_from(const std::vector<std::pair<Address, Kind>>& collections) {
   if (collections.empty()) return;
-  for (std::size_t i = 0; i < 2 * kMost && !is_certain(); ++i) {
+  for (std::size_t i = 0; i < 2 * (pages_ != nullptr ? kForPages : kMost) && !is_certain(); ++i) {
     const auto& [object, kind] = collections[i % collections.size()];
     random_ = random_ * 6364136223846793005ULL + 1442695040888963407ULL;
     const Entry entry = entry_at(object, kind, static_cast<double>(random_ >> 11) * 0x1p-53);

@@ -54,6 +54,10 @@ class MemorySource {
     return std::vector<bool>((range.end - range.begin) / kPageBytes, true);
   }
 
+  /// True if no other process has the page of this address. A forked child and its parent share a page until one of
+  /// them writes to it. False if the source cannot decide.
+  [[nodiscard]] virtual bool is_page_unshared(Address) { return false; }
+
   /// The path by which this process can open a file that the inspected process has mapped as `path`.
   [[nodiscard]] virtual std::string host_path(const std::string& path) const = 0;
 };

@@ -21,8 +21,8 @@ namespace {
 constexpr std::size_t kPiecesACall = 512;
 
 // Bits of a page in /proc/PID/pagemap (Documentation/admin-guide/mm/pagemap.rst of Linux).
-constexpr std::uint64_t kOfFile = std::uint64_t{1} << 61, kSwapped = std::uint64_t{1} << 62,
-                        kPresent = std::uint64_t{1} << 63;
+constexpr std::uint64_t kMappedOnce = std::uint64_t{1} << 56, kOfFile = std::uint64_t{1} << 61,
+                        kSwapped = std::uint64_t{1} << 62, kPresent = std::uint64_t{1} << 63;
 
 std::string_view next_field(std::string_view& line) {
   const std::size_t begin = line.find_first_not_of(' ');
@@ -134,6 +134,13 @@ std::vector<bool> ProcessMemory::written_pages(Range range) {
     written[page] = (entry & kOfFile) == 0 && (entry & (kPresent | kSwapped)) != 0;
   }
   return written;
+}
+
+bool ProcessMemory::is_page_unshared(Address address) {
+  std::uint64_t entry = 0;
+  const auto offset = static_cast<off_t>(address / kPageBytes * sizeof entry);
+  if (pread(pages_.get(), &entry, sizeof entry, offset) != static_cast<ssize_t>(sizeof entry)) return false;
+  return (entry & kPresent) != 0 && (entry & kMappedOnce) != 0;
 }
 
 std::string ProcessMemory::host_path(const std::string& path) const {

@@ -24,6 +24,8 @@ class ProcessMemory final : public MemorySource {
   std::size_t read(std::span<const Piece> pieces) override;
   /// From /proc/PID/pagemap.
   [[nodiscard]] std::vector<bool> written_pages(Range range) override;
+  /// Likewise.
+  [[nodiscard]] bool is_page_unshared(Address address) override;
   [[nodiscard]] std::string host_path(const std::string& path) const override;
   [[nodiscard]] pid_t pid() const { return pid_; }
 

@@ -1,0 +1,112 @@
+#include "collector/recorder/target/forked_children.h"
+
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+#include <vector>
+
+#include "trace/base/quantities.h"
+
+namespace dcmt::recorder {
+namespace {
+
+TEST(ForkedChildren, TheRollupOfAProcessIsParsed) {
+  const std::optional<ChildMemory> memory = parse_rollup(
+      "55cee571c000-7fff946c1000 ---p 00000000 00:00 0      [rollup]\nRss:     100 kB\nPss:   70 kB\n"
+      "Private_Clean:  5 kB\nPrivate_Dirty:  60 kB\nSwap:   9 kB\nSwapPss:   4 kB\nLocked:  0 kB\n");
+  ASSERT_TRUE(memory);
+  EXPECT_EQ(memory->resident, 100 * 1024);
+  EXPECT_EQ(memory->unshared, 64 * 1024);
+  EXPECT_FALSE(parse_rollup(""));
+  EXPECT_FALSE(child_memory(0));
+}
+
+/// A child of the test that ends with this object.
+class Child {
+ public:
+  /// @param run  in the child; then it waits
+  explicit Child(auto&& run) {
+    int ready[2];
+    EXPECT_EQ(pipe(ready), 0);
+    pid_ = fork();
+    if (pid_ == 0) {
+      run();
+      (void)!write(ready[1], "x", 1);
+      for (;;) pause();
+    }
+    char byte = 0;
+    EXPECT_EQ(read(ready[0], &byte, 1), 1);
+    close(ready[0]);
+    close(ready[1]);
+  }
+  ~Child() {
+    kill(pid_, SIGKILL);
+    waitpid(pid_, nullptr, 0);
+  }
+  Child(const Child&) = delete;
+  Child& operator=(const Child&) = delete;
+  [[nodiscard]] pid_t pid() const { return pid_; }
+
+ private:
+  pid_t pid_ = 0;
+};
+
+TEST(ForkedChildren, WhatAChildWritesIsItsAlone) {
+  constexpr std::size_t kBytes = 32 * kMiB;
+  void* const shared = mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  ASSERT_NE(shared, MAP_FAILED);
+  memset(shared, 1, kBytes);
+  const Child reads([] {});
+  const Child writes([&] { memset(shared, 2, kBytes / 2); });
+  const std::vector<ForkedChild> children = forked_children(getpid());
+  for (const Child* each : {&reads, &writes}) {
+    EXPECT_EQ(std::ranges::count(children, each->pid(), &ForkedChild::pid), 1);
+    ASSERT_TRUE(child_memory(each->pid()));
+    EXPECT_GE(child_memory(each->pid())->resident, static_cast<std::int64_t>(kBytes));
+  }
+  const std::int64_t more = child_memory(writes.pid())->unshared - child_memory(reads.pid())->unshared;
+  EXPECT_NEAR(static_cast<double>(more), kBytes / 2.0, 1.0 * kMiB);
+  munmap(shared, kBytes);
+}
+
+TEST(ForkedChildren, AnotherProgramIsNoForkedChild) {
+  const pid_t pid = fork();
+  if (pid == 0) {
+    execlp("sleep", "sleep", "60", nullptr);
+    _exit(1);
+  }
+  const auto is_forked = [&] { return std::ranges::count(forked_children(getpid()), pid, &ForkedChild::pid) == 1; };
+  for (int i = 0; i < 1000 && is_forked(); ++i) usleep(10'000);  // until it is another program
+  EXPECT_FALSE(is_forked());
+  kill(pid, SIGKILL);
+  waitpid(pid, nullptr, 0);
+}
+
+TEST(ForkedChildren, AChildOfAChildCounts) {
+  pid_t* const inner =
+      static_cast<pid_t*>(mmap(nullptr, sizeof(pid_t), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
+  {
+    const Child outer([&] {
+      const pid_t pid = fork();
+      if (pid == 0) {
+        for (;;) pause();
+      }
+      *inner = pid;
+    });
+    const std::vector<ForkedChild> children = forked_children(getpid());
+    EXPECT_EQ(std::ranges::count(children, *inner, &ForkedChild::pid), 1);
+    EXPECT_EQ(std::ranges::count(children, outer.pid(), &ForkedChild::pid), 1);
+    EXPECT_EQ(std::ranges::count(children, getpid(), &ForkedChild::pid), 0);
+    ASSERT_GT(*inner, 1);
+    kill(*inner, SIGKILL);
+  }
+  munmap(inner, sizeof(pid_t));
+}
+
+}  // namespace
+}  // namespace dcmt::recorder
