@@ -15,7 +15,8 @@ namespace {
 constexpr double kBetweenForked = 1, kBetweenForkedShare = 1.0 / 100;
 /// What the children do not share is worth a reading from this size on, and whenever it has doubled.
 constexpr std::int64_t kWorthReadingChild = std::int64_t{64} << 20;
-/// Processor time for samples, and for readings: in seconds, and as a share of the run's time.
+/// Processor time for samples, and for readings: in seconds, and as a share of the run's time. The last reading may
+/// take more: growth needs two.
 constexpr double kFreeForSamples = 0.3, kShareForSamples = 0.0025;
 constexpr double kFreeForReadings = 3, kShareForReadings = 0.005;
 /// Of more children, those that are sampled.
@@ -24,17 +25,17 @@ constexpr std::size_t kMostChildren = 64;
 }  // namespace
 
 bool ForkedSchedule::is_due(double now) const {
-  return now >= next_ && samples_.all + samples_.latest <= kFreeForSamples + kShareForSamples * now;
+  return now >= next_ && samples_ + latest_sample_ <= kFreeForSamples + kShareForSamples * now;
 }
 
 void ForkedSchedule::sampled(double now, double took) {
   next_ = now + std::max(kBetweenForked, kBetweenForkedShare * now);
-  samples_ = {samples_.all + took, took};
+  samples_ += latest_sample_ = took;
 }
 
 bool ForkedSchedule::reading_is_due(double now, std::int64_t unshared) const {
   return unshared >= kWorthReadingChild && unshared >= 2 * at_reading_ &&
-         readings_.all + readings_.latest <= kFreeForReadings + kShareForReadings * now;
+         readings_ <= kFreeForReadings + kShareForReadings * now;
 }
 
 double ForkedSamples::seconds() {

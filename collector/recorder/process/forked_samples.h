@@ -30,17 +30,12 @@ class ForkedSchedule {
   void reading_begins(std::int64_t unshared) { at_reading_ = unshared; }
   /// Another one is due at once: of another child, if the first one has ended.
   void reading_failed() { at_reading_ = 0; }
-  void reading_took(double seconds) { readings_ = {readings_.all + seconds, seconds}; }
+  void reading_took(double seconds) { readings_ += seconds; }
 
  private:
-  /// What has been spent on samples or on readings, and on the latest.
-  struct Spent {
-    double all = 0, latest = 0;
-  };
-
   double next_ = 0;
   std::int64_t at_reading_ = 0;
-  Spent samples_, readings_;
+  double samples_ = 0, latest_sample_ = 0, readings_ = 0;  ///< processor time
 };
 
 /// Thread-safety: none.

@@ -1,14 +1,16 @@
 #include "collector/recorder/target/resident_memory.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <charconv>
 #include <set>
 #include <vector>
 
+#include "trace/base/descriptor.h"
 #include "trace/base/lines.h"
-#include "trace/base/process_read.h"
 #include "trace/base/read_file.h"
 
 namespace dcmt::recorder {
@@ -277,13 +279,16 @@ class Classifier {
 
 class HeadersOfProcess final : public PieceHeaders {
  public:
-  explicit HeadersOfProcess(pid_t pid) : pid_(pid) {}
+  /// Not by process_vm_readv: the kernel would copy each page that a forked child shares.
+  explicit HeadersOfProcess(pid_t pid)
+      : memory_(open(fmt::format("/proc/{}/mem", pid).c_str(), O_RDONLY | O_CLOEXEC)) {}
   bool read(std::uint64_t address, std::span<std::uint64_t> words) override {
-    return read_process(pid_, address, words.data(), words.size_bytes());
+    const auto bytes = static_cast<ssize_t>(words.size_bytes());
+    return pread(memory_.get(), words.data(), words.size_bytes(), static_cast<off_t>(address)) == bytes;
   }
 
  private:
-  pid_t pid_;
+  Descriptor memory_;
 };
 
 }  // namespace

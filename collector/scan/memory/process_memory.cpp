@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/uio.h>
 #include <unistd.h>
 
 #include <array>
@@ -16,9 +15,6 @@
 
 namespace dcmt::scan {
 namespace {
-
-/// Pieces in one call of process_vm_readv (IOV_MAX is 1024).
-constexpr std::size_t kPiecesACall = 512;
 
 // Bits of a page in /proc/PID/pagemap (Documentation/admin-guide/mm/pagemap.rst of Linux).
 constexpr std::uint64_t kMappedOnce = std::uint64_t{1} << 56, kOfFile = std::uint64_t{1} << 61,
@@ -84,16 +80,22 @@ std::vector<Region> parse_maps(std::string_view text) {
 
 Expected<ProcessMemory> ProcessMemory::open(pid_t pid) {
   const std::optional<std::string> maps = read_file(fmt::format("/proc/{}/maps", pid));
-  const bool is_refused = !maps && (errno == EACCES || errno == EPERM);
-  std::vector<Region> regions = parse_maps(maps.value_or(""));
+  const auto why = [pid] { return why_not_readable(pid, errno == EACCES || errno == EPERM ? EPERM : ESRCH); };
   // A process that ends has no memory any more before it is gone.
-  if (regions.empty()) return Error{ErrorCode::kCannotRecord, why_not_readable(pid, is_refused ? EPERM : ESRCH)};
+  if (!maps || maps->empty()) {
+    if (maps) errno = ESRCH;
+    return Error{ErrorCode::kCannotRecord, why()};
+  }
+  std::vector<Region> regions = parse_maps(*maps);
+  Descriptor bytes(::open(fmt::format("/proc/{}/mem", pid).c_str(), O_RDONLY | O_CLOEXEC));
+  if (bytes.get() < 0) return Error{ErrorCode::kCannotRecord, why()};
   Descriptor pages(::open(fmt::format("/proc/{}/pagemap", pid).c_str(), O_RDONLY | O_CLOEXEC));
-  ProcessMemory memory(pid, std::move(regions), std::move(pages));
+  ProcessMemory memory(pid, std::move(regions), std::move(bytes), std::move(pages));
   for (const Region& region : memory.regions_) {
     if (!region.readable) continue;
     std::array<std::byte, 8> word;
     const Piece piece{region.begin, word};
+    errno = ESRCH;  // of a process without memory, nothing is read, and no error is set
     if (memory.read({&piece, 1}) == word.size()) return memory;
     break;
   }
@@ -102,20 +104,15 @@ Expected<ProcessMemory> ProcessMemory::open(pid_t pid) {
 
 std::size_t ProcessMemory::read(std::span<const Piece> pieces) {
   std::size_t total = 0;
-  std::array<iovec, kPiecesACall> here;
-  std::array<iovec, kPiecesACall> there;
-  while (!pieces.empty()) {
-    const std::size_t count = std::min(pieces.size(), kPiecesACall);
-    std::size_t wanted = 0;
-    for (std::size_t i = 0; i < count; ++i) {
-      here[i] = {pieces[i].into.data(), pieces[i].into.size()};
-      there[i] = {reinterpret_cast<void*>(pieces[i].from), pieces[i].into.size()};  // NOLINT(performance-no-int-to-ptr)
-      wanted += pieces[i].into.size();
+  for (const Piece& piece : pieces) {
+    std::size_t got = 0;
+    while (got < piece.into.size()) {
+      const ssize_t more =
+          pread(memory_.get(), piece.into.data() + got, piece.into.size() - got, static_cast<off_t>(piece.from + got));
+      if (more <= 0) return total + got;
+      got += static_cast<std::size_t>(more);
     }
-    const ssize_t got = process_vm_readv(pid_, here.data(), count, there.data(), count, 0);
-    if (got > 0) total += static_cast<std::size_t>(got);
-    if (got != static_cast<ssize_t>(wanted)) break;
-    pieces = pieces.subspan(count);
+    total += got;
   }
   return total;
 }

@@ -1,4 +1,5 @@
-// The memory of a running process, read by process_vm_readv, which does not stop its threads.
+// The memory of a running process, read from /proc/PID/mem, which does not stop its threads. process_vm_readv pins the
+// pages that it reads: of a page that a forked child shares with its parent, the kernel then makes a copy.
 #pragma once
 
 #include <sys/types.h>
@@ -30,11 +31,12 @@ class ProcessMemory final : public MemorySource {
   [[nodiscard]] pid_t pid() const { return pid_; }
 
  private:
-  ProcessMemory(pid_t pid, std::vector<Region> regions, Descriptor pages)
-      : pid_(pid), regions_(std::move(regions)), pages_(std::move(pages)) {}
+  ProcessMemory(pid_t pid, std::vector<Region> regions, Descriptor memory, Descriptor pages)
+      : pid_(pid), regions_(std::move(regions)), memory_(std::move(memory)), pages_(std::move(pages)) {}
 
   pid_t pid_;
   std::vector<Region> regions_;
+  Descriptor memory_;
   Descriptor pages_;
 };
 
