@@ -73,9 +73,9 @@ double resident_of(const TraceData& data) {
 }
 
 /// The program's work between two points of its time.
-class Work {
+class ProgramWork {
  public:
-  explicit Work(const TraceData& data) {
+  explicit ProgramWork(const TraceData& data) {
     for (const Step& step : steps_of(data)) {
       if (step.to.valid()) ends_.emplace_back(step.to_ns, (ends_.empty() ? 0 : ends_.back().second) + step.count);
     }
@@ -98,7 +98,7 @@ class Work {
   TimeNs latest_;
 };
 
-std::optional<ObjectGrowth> object_growth_of(const TraceData& data, const Work& work, CountedSeries found) {
+std::optional<ObjectGrowth> object_growth_of(const TraceData& data, const ProgramWork& work, CountedSeries found) {
   const ReadingsOfCollection readings(data, found);
   std::erase_if(found, [&](const Collection* each) { return !readings.counts(readings.scan_of(*each)); });
   const std::vector<const Scan*> all = readings.all();
@@ -163,7 +163,7 @@ std::vector<Finding> grows_objects(const TraceData& data, const Releases&) {
   for (const Collection& each : data.owners.collections) {
     if (data.owners.scan(each.scan) != nullptr) by_path[each.path].push_back(&each);
   }
-  const Work work(data);
+  const ProgramWork work(data);
   std::vector<ObjectGrowth> growing;
   for (auto& [path, found] : by_path) {
     if (std::optional<ObjectGrowth> growth = object_growth_of(data, work, std::move(found))) {
