@@ -56,6 +56,8 @@ class TraceWriter {
 
   /// The id of a text, frame or stack. The first call for a content writes it.
   Expected<RowId> intern(std::string_view text);
+  /// The same; 0, which is stored as NULL, for an empty text.
+  Expected<RowId> intern_or_null(std::string_view text) { return text.empty() ? Expected<RowId>(0) : intern(text); }
   Expected<RowId> frame(RowId file, RowId function, std::int64_t line);
   Expected<RowId> stack(RowId parent, RowId frame);
 

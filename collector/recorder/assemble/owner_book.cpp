@@ -54,9 +54,7 @@ Status OwnerBook::write_owner(RowId storage, std::int64_t position, const scan::
   row.confirmed = holder.confirmed && (holder.rooted || waited || unrooted_.contains({storage, path}));
   if (!holder.rooted) found_unrooted_.emplace(storage, path);
   row.scan = row.last_scan = scan_;
-  if (!holder.place.empty()) {
-    DCMT_ASSIGN_OR_RETURN(row.place, journal_.writer.intern(holder.place));
-  }
+  DCMT_ASSIGN_OR_RETURN(row.place, journal_.writer.intern_or_null(holder.place));
   const auto before = current_.find({storage, path});
   const bool goes_on = before != current_.end() && row.confirmed;
   row.id = goes_on ? before->second.id : next_owner_++;
@@ -141,10 +139,7 @@ Status OwnerBook::write_arrays(const std::vector<scan::HeldArrays>& arrays) {
   for (const scan::HeldArrays& each : arrays) {
     DCMT_ASSIGN_OR_RETURN(row.path, journal_.writer.intern(each.path));
     DCMT_ASSIGN_OR_RETURN(row.type, journal_.writer.intern(each.type));
-    row.place = 0;
-    if (!each.place.empty()) {
-      DCMT_ASSIGN_OR_RETURN(row.place, journal_.writer.intern(each.place));
-    }
+    DCMT_ASSIGN_OR_RETURN(row.place, journal_.writer.intern_or_null(each.place));
     row.arrays = static_cast<std::int64_t>(each.arrays);
     row.bytes = static_cast<std::int64_t>(each.bytes);
     DCMT_RETURN_IF_ERROR(journal_.writer.write(row));
@@ -156,15 +151,12 @@ Status OwnerBook::write_arrays(const std::vector<scan::HeldArrays>& arrays) {
 Status OwnerBook::write_collections(const std::vector<scan::Collection>& collections) {
   CollectionRow row;
   row.scan = scan_;
-  const auto intern = [&](const std::string& text) {
-    return text.empty() ? Expected<RowId>(0) : journal_.writer.intern(text);
-  };
   for (const scan::Collection& each : collections) {
-    DCMT_ASSIGN_OR_RETURN(row.path, intern(each.path));
-    DCMT_ASSIGN_OR_RETURN(row.type, intern(each.type));
-    DCMT_ASSIGN_OR_RETURN(row.place, intern(each.place));
-    DCMT_ASSIGN_OR_RETURN(row.entry_type, intern(each.entry_type));
-    DCMT_ASSIGN_OR_RETURN(row.parts, intern(each.parts));
+    DCMT_ASSIGN_OR_RETURN(row.path, journal_.writer.intern_or_null(each.path));
+    DCMT_ASSIGN_OR_RETURN(row.type, journal_.writer.intern_or_null(each.type));
+    DCMT_ASSIGN_OR_RETURN(row.place, journal_.writer.intern_or_null(each.place));
+    DCMT_ASSIGN_OR_RETURN(row.entry_type, journal_.writer.intern_or_null(each.entry_type));
+    DCMT_ASSIGN_OR_RETURN(row.parts, journal_.writer.intern_or_null(each.parts));
     row.alike = static_cast<std::int64_t>(each.alike);
     row.entries = static_cast<std::int64_t>(each.entries);
     row.own_bytes = static_cast<std::int64_t>(each.own_bytes);

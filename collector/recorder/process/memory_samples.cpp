@@ -116,9 +116,7 @@ Status MemorySamples::write_classes(std::int64_t torch, const Blocks& blocks) {
     const ClassBytes& each = (*classes)[i];
     if (each.mappings == 0) continue;
     MappedRow row{latest_, name_of(static_cast<MappingClass>(i)), each.bytes, each.torch, each.size, each.mappings, 0};
-    if (!each.largest.empty()) {
-      DCMT_ASSIGN_OR_RETURN(row.name, writer_.intern(each.largest));
-    }
+    DCMT_ASSIGN_OR_RETURN(row.name, writer_.intern_or_null(each.largest));
     DCMT_RETURN_IF_ERROR(writer_.write(row));
   }
   return {};
