@@ -1,8 +1,6 @@
 #include "cli/doctor_process.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -17,8 +15,8 @@
 #include "collector/recorder/target/inject.h"
 #include "collector/recorder/target/standby.h"
 #include "collector/recorder/target/target_process.h"
-#include "trace/base/descriptor.h"
 #include "trace/base/printable.h"
+#include "trace/base/process_read.h"
 #include "trace/base/read_file.h"
 
 namespace dcmt::cli {
@@ -36,9 +34,8 @@ Check failed(std::string name, const recorder::Obstacle& obstacle) {
 Check check_reading(pid_t pid) {
   const std::string maps = read_file(fmt::format("/proc/{}/maps", pid)).value_or("");
   const std::uint64_t address = std::strtoull(maps.c_str(), nullptr, 16);
-  const Descriptor memory(open(fmt::format("/proc/{}/mem", pid).c_str(), O_RDONLY | O_CLOEXEC));
   char byte = 0;
-  if (address != 0 && pread(memory.get(), &byte, 1, static_cast<off_t>(address)) == 1) {
+  if (address != 0 && ProcessBytes(pid).read_all(address, &byte, 1)) {
     return passed("memory", "can be read: snapshot works, and holders are named", false);
   }
   const std::string why = maps.empty() ? "its mappings cannot be read" : std::strerror(errno);

@@ -1,21 +1,45 @@
 // Reads another process's memory without stopping it.
 #pragma once
 
+#include <fcntl.h>
 #include <sys/types.h>
-#include <sys/uio.h>
+#include <unistd.h>
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
+
+#include "trace/base/descriptor.h"
 
 namespace dcmt {
 
-/// Copies `bytes` bytes from `address` of process `pid`. False unless all of them could be read; errno says why. Makes
-/// one system call, and allocates nothing.
-[[nodiscard]] inline bool read_process(pid_t pid, std::uint64_t address, void* into, std::size_t bytes) noexcept {
-  const iovec here{into, bytes};
-  // An address in the other process, which must not be dereferenced here.
-  const iovec there{reinterpret_cast<void*>(address), bytes};  // NOLINT(performance-no-int-to-ptr)
-  return process_vm_readv(pid, &here, 1, &there, 1, 0) == static_cast<ssize_t>(bytes);
-}
+/// The memory of a process, by /proc/PID/mem. Not by process_vm_readv: it pins the pages that it reads, and of a page
+/// that a forked child shares with its parent the kernel then makes a copy. Thread-safety: as a file descriptor.
+class ProcessBytes {
+ public:
+  /// errno says why it is not open: EACCES or EPERM without the right to read it, ENOENT without such a process.
+  explicit ProcessBytes(pid_t pid)
+      : file_(open(("/proc/" + std::to_string(pid) + "/mem").c_str(), O_RDONLY | O_CLOEXEC)) {}
+
+  [[nodiscard]] bool is_open() const { return file_.get() >= 0; }
+  /// Copies up to `bytes` bytes from `address`, and stops at the first that cannot be read; errno says why, but for a
+  /// process that has ended. Returns their number.
+  std::size_t read(std::uint64_t address, void* into, std::size_t bytes) const {
+    std::size_t got = 0;
+    while (got < bytes) {
+      const ssize_t more =
+          pread(file_.get(), static_cast<std::byte*>(into) + got, bytes - got, static_cast<off_t>(address + got));
+      if (more <= 0) break;
+      got += static_cast<std::size_t>(more);
+    }
+    return got;
+  }
+  [[nodiscard]] bool read_all(std::uint64_t address, void* into, std::size_t bytes) const {
+    return read(address, into, bytes) == bytes;
+  }
+
+ private:
+  Descriptor file_;
+};
 
 }  // namespace dcmt

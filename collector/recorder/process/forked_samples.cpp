@@ -7,6 +7,8 @@
 
 #include "collector/agent/clock.h"
 #include "collector/recorder/process/own_clock.h"
+#include "collector/recorder/target/forked_children.h"
+#include "collector/recorder/target/resident_memory.h"
 
 namespace dcmt::recorder {
 namespace {
@@ -62,7 +64,7 @@ Expected<bool> ForkedSamples::sample(std::int64_t seq) {
   std::int64_t unshared = 0, most = 0;
   pid_t largest = 0;
   for (const ForkedChild& each : children) {
-    const std::optional<ChildMemory> memory = child_memory(each.pid);
+    const std::optional<SharedMemory> memory = shared_memory(each.pid);
     if (!memory) continue;
     row.id = ++latest_;
     row.pid = each.pid;
@@ -106,12 +108,11 @@ Expected<bool> ForkedSamples::receive(std::int64_t seq, bool wait) {
   row.reading = ++reading_;
   row.at = {seq, now_ns()};
   row.pid = read_pid_;
-  const auto intern = [&](const std::string& text) { return text.empty() ? Expected<RowId>(0) : writer_.intern(text); };
   for (const scan::Collection& each : (*reading)->found.collections) {
-    DCMT_ASSIGN_OR_RETURN(row.path, intern(each.path));
-    DCMT_ASSIGN_OR_RETURN(row.type, intern(each.type));
-    DCMT_ASSIGN_OR_RETURN(row.place, intern(each.place));
-    DCMT_ASSIGN_OR_RETURN(row.entry_type, intern(each.entry_type));
+    DCMT_ASSIGN_OR_RETURN(row.path, writer_.intern_or_null(each.path));
+    DCMT_ASSIGN_OR_RETURN(row.type, writer_.intern_or_null(each.type));
+    DCMT_ASSIGN_OR_RETURN(row.place, writer_.intern_or_null(each.place));
+    DCMT_ASSIGN_OR_RETURN(row.entry_type, writer_.intern_or_null(each.entry_type));
     row.entries = static_cast<std::int64_t>(each.entries);
     row.bytes = static_cast<std::int64_t>(each.bytes);
     row.unshared = static_cast<std::int64_t>(each.unshared_bytes);

@@ -11,7 +11,6 @@
 #include <utility>
 
 #include "collector/recorder/process/memory_reader.h"
-#include "collector/recorder/target/forked_children.h"
 #include "collector/scan/layout/torch_layout.h"
 #include "trace/base/status.h"
 #include "trace/sql/trace_writer.h"

@@ -10,21 +10,11 @@
 #include <cstring>
 #include <vector>
 
+#include "collector/recorder/target/resident_memory.h"
 #include "trace/base/quantities.h"
 
 namespace dcmt::recorder {
 namespace {
-
-TEST(ForkedChildren, TheRollupOfAProcessIsParsed) {
-  const std::optional<ChildMemory> memory = parse_rollup(
-      "55cee571c000-7fff946c1000 ---p 00000000 00:00 0      [rollup]\nRss:     100 kB\nPss:   70 kB\n"
-      "Private_Clean:  5 kB\nPrivate_Dirty:  60 kB\nSwap:   9 kB\nSwapPss:   4 kB\nLocked:  0 kB\n");
-  ASSERT_TRUE(memory);
-  EXPECT_EQ(memory->resident, 100 * 1024);
-  EXPECT_EQ(memory->unshared, 64 * 1024);
-  EXPECT_FALSE(parse_rollup(""));
-  EXPECT_FALSE(child_memory(0));
-}
 
 /// A child of the test that ends with this object.
 class Child {
@@ -66,10 +56,10 @@ TEST(ForkedChildren, WhatAChildWritesIsItsAlone) {
   const std::vector<ForkedChild> children = forked_children(getpid());
   for (const Child* each : {&reads, &writes}) {
     EXPECT_EQ(std::ranges::count(children, each->pid(), &ForkedChild::pid), 1);
-    ASSERT_TRUE(child_memory(each->pid()));
-    EXPECT_GE(child_memory(each->pid())->resident, static_cast<std::int64_t>(kBytes));
+    ASSERT_TRUE(shared_memory(each->pid()));
+    EXPECT_GE(shared_memory(each->pid())->resident, static_cast<std::int64_t>(kBytes));
   }
-  const std::int64_t more = child_memory(writes.pid())->unshared - child_memory(reads.pid())->unshared;
+  const std::int64_t more = shared_memory(writes.pid())->unshared - shared_memory(reads.pid())->unshared;
   EXPECT_NEAR(static_cast<double>(more), kBytes / 2.0, 1.0 * kMiB);
   munmap(shared, kBytes);
 }

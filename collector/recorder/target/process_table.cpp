@@ -5,6 +5,7 @@
 #include <optional>
 #include <sstream>
 #include <string_view>
+#include <utility>
 
 #include "trace/base/read_file.h"
 
@@ -66,6 +67,15 @@ std::vector<ProcessEntry> all_processes() {
     if (auto entry = read_entry(std::strtoll(name.c_str(), nullptr, 10))) processes.push_back(std::move(*entry));
   }
   return processes;
+}
+
+std::set<pid_t> with_descendants(std::set<pid_t> of, const std::vector<ProcessEntry>& processes) {
+  for (bool grown = true; std::exchange(grown, false);) {
+    for (const ProcessEntry& each : processes) {
+      if (of.contains(each.parent)) grown |= of.insert(each.pid).second;
+    }
+  }
+  return of;
 }
 
 pid_t pid_here(std::int64_t pid, std::uint64_t start) {

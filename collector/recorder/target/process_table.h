@@ -4,6 +4,7 @@
 #include <sys/types.h>
 
 #include <cstdint>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -28,6 +29,9 @@ bool is_leaving(std::int64_t pid);
 
 /// Every live process.
 std::vector<ProcessEntry> all_processes();
+
+/// The processes, and all below them.
+std::set<pid_t> with_descendants(std::set<pid_t> of, const std::vector<ProcessEntry>& processes);
 
 /// The pid, in this namespace, of a process whose own pid is `pid`, perhaps in another pid namespace; 0 if there is
 /// none.

@@ -1,16 +1,14 @@
 #include "collector/recorder/target/resident_memory.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <charconv>
 #include <set>
 #include <vector>
 
-#include "trace/base/descriptor.h"
 #include "trace/base/lines.h"
+#include "trace/base/process_read.h"
 #include "trace/base/read_file.h"
 
 namespace dcmt::recorder {
@@ -279,25 +277,25 @@ class Classifier {
 
 class HeadersOfProcess final : public PieceHeaders {
  public:
-  /// Not by process_vm_readv: the kernel would copy each page that a forked child shares.
-  explicit HeadersOfProcess(pid_t pid)
-      : memory_(open(fmt::format("/proc/{}/mem", pid).c_str(), O_RDONLY | O_CLOEXEC)) {}
+  explicit HeadersOfProcess(pid_t pid) : memory_(pid) {}
   bool read(std::uint64_t address, std::span<std::uint64_t> words) override {
-    const auto bytes = static_cast<ssize_t>(words.size_bytes());
-    return pread(memory_.get(), words.data(), words.size_bytes(), static_cast<off_t>(address)) == bytes;
+    return memory_.read_all(address, words.data(), words.size_bytes());
   }
 
  private:
-  Descriptor memory_;
+  ProcessBytes memory_;
 };
+
+/// The bytes of a line "RssAnon:   12 kB"; -1: there is none.
+std::int64_t bytes_of_line(std::string_view text, std::string_view key) {
+  const std::size_t at = text.find(key);
+  return at == std::string_view::npos ? -1 : kilobytes(text.substr(at, text.find('\n', at) - at));
+}
 
 }  // namespace
 
 std::optional<ResidentMemory> parse_status(std::string_view status) {
-  const auto of = [&](std::string_view key) {
-    const std::size_t at = status.find(key);
-    return at == std::string_view::npos ? -1 : kilobytes(status.substr(at, status.find('\n', at) - at));
-  };
+  const auto of = [&](std::string_view key) { return bytes_of_line(status, key); };
   const std::int64_t anonymous = of("RssAnon:");
   if (anonymous < 0) return {};  // it has ended
   return ResidentMemory{anonymous + std::max<std::int64_t>(0, of("VmSwap:")), of("RssFile:"), of("RssShmem:")};
@@ -305,6 +303,16 @@ std::optional<ResidentMemory> parse_status(std::string_view status) {
 
 std::optional<ResidentMemory> resident_memory(pid_t pid) {
   return parse_status(read_file(fmt::format("/proc/{}/status", pid)).value_or(""));
+}
+
+std::optional<SharedMemory> parse_rollup(std::string_view rollup) {
+  const auto of = [&](std::string_view key) { return std::max<std::int64_t>(0, bytes_of_line(rollup, key)); };
+  if (bytes_of_line(rollup, "Rss:") < 0) return {};  // it has ended
+  return SharedMemory{of("Rss:"), of("Private_Dirty:") + of("SwapPss:")};
+}
+
+std::optional<SharedMemory> shared_memory(pid_t pid) {
+  return parse_rollup(read_file(fmt::format("/proc/{}/smaps_rollup", pid)).value_or(""));
 }
 
 std::string_view name_of(MappingClass mapping_class) {

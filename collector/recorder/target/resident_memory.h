@@ -26,6 +26,18 @@ struct ResidentMemory {
 /// Parses the text of /proc/PID/status.
 [[nodiscard]] std::optional<ResidentMemory> parse_status(std::string_view status);
 
+/// Bytes that are resident, and those of them that the process does not share.
+struct SharedMemory {
+  std::int64_t resident = 0;
+  std::int64_t unshared = 0;  ///< changed, and in no other process; with its part of what is in swap
+};
+
+/// The kernel walks the page tables of the process, which takes milliseconds for each GiB. Nothing if the process has
+/// ended or may not be read.
+[[nodiscard]] std::optional<SharedMemory> shared_memory(pid_t pid);
+/// Parses the text of /proc/PID/smaps_rollup.
+[[nodiscard]] std::optional<SharedMemory> parse_rollup(std::string_view rollup);
+
 enum class MappingClass : std::uint8_t {
   kLibraries,      ///< programs and libraries, including their changed pages
   kFiles,          ///< other files

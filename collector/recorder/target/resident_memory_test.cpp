@@ -133,5 +133,16 @@ TEST(ResidentMemory, OfThisProcessNewSharedMemoryIsSeen) {
   EXPECT_FALSE(resident_memory(0x7ffffff0));
 }
 
+TEST(SharedMemory, TheRollupOfAProcessIsParsed) {
+  const std::optional<SharedMemory> memory = parse_rollup(
+      "55cee571c000-7fff946c1000 ---p 00000000 00:00 0      [rollup]\nRss:     100 kB\nPss:   70 kB\n"
+      "Private_Clean:  5 kB\nPrivate_Dirty:  60 kB\nSwap:   9 kB\nSwapPss:   4 kB\nLocked:  0 kB\n");
+  ASSERT_TRUE(memory);
+  EXPECT_EQ(memory->resident, 100 * 1024);
+  EXPECT_EQ(memory->unshared, 64 * 1024);
+  EXPECT_FALSE(parse_rollup(""));
+  EXPECT_FALSE(shared_memory(0));
+}
+
 }  // namespace
 }  // namespace dcmt::recorder

@@ -49,17 +49,16 @@ void UnseenProcesses::inspect(pid_t job, const std::set<pid_t>& seen) {
   const auto begin = Clock::now();
   if (begin < next_) return;
   const std::vector<ProcessEntry> processes = all_processes();
-  std::map<pid_t, std::uint64_t> below;
+  std::set<pid_t> known;
   for (const ProcessEntry& each : processes) {
-    const auto known = below_.find(each.pid);
-    if (each.pid == job || (known != below_.end() && known->second == each.start)) below[each.pid] = each.start;
+    const auto before = below_.find(each.pid);
+    if (each.pid == job || (before != below_.end() && before->second == each.start)) known.insert(each.pid);
   }
-  for (bool grown = true; std::exchange(grown, false);) {
-    for (const ProcessEntry& each : processes) {
-      if (below.contains(each.parent)) grown |= below.emplace(each.pid, each.start).second;
-    }
+  const std::set<pid_t> below = with_descendants(std::move(known), processes);
+  below_.clear();
+  for (const ProcessEntry& each : processes) {
+    if (below.contains(each.pid)) below_[each.pid] = each.start;
   }
-  below_ = std::move(below);
   for (const ProcessEntry& each : processes) {
     const auto is_it = [&](const Found& found) { return found.pid == each.pid; };
     if (!below_.contains(each.pid) || seen.contains(each.pid) || std::ranges::any_of(found_, is_it)) continue;

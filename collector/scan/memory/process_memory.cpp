@@ -87,8 +87,8 @@ Expected<ProcessMemory> ProcessMemory::open(pid_t pid) {
     return Error{ErrorCode::kCannotRecord, why()};
   }
   std::vector<Region> regions = parse_maps(*maps);
-  Descriptor bytes(::open(fmt::format("/proc/{}/mem", pid).c_str(), O_RDONLY | O_CLOEXEC));
-  if (bytes.get() < 0) return Error{ErrorCode::kCannotRecord, why()};
+  ProcessBytes bytes(pid);
+  if (!bytes.is_open()) return Error{ErrorCode::kCannotRecord, why()};
   Descriptor pages(::open(fmt::format("/proc/{}/pagemap", pid).c_str(), O_RDONLY | O_CLOEXEC));
   ProcessMemory memory(pid, std::move(regions), std::move(bytes), std::move(pages));
   for (const Region& region : memory.regions_) {
@@ -105,14 +105,9 @@ Expected<ProcessMemory> ProcessMemory::open(pid_t pid) {
 std::size_t ProcessMemory::read(std::span<const Piece> pieces) {
   std::size_t total = 0;
   for (const Piece& piece : pieces) {
-    std::size_t got = 0;
-    while (got < piece.into.size()) {
-      const ssize_t more =
-          pread(memory_.get(), piece.into.data() + got, piece.into.size() - got, static_cast<off_t>(piece.from + got));
-      if (more <= 0) return total + got;
-      got += static_cast<std::size_t>(more);
-    }
+    const std::size_t got = memory_.read(piece.from, piece.into.data(), piece.into.size());
     total += got;
+    if (got < piece.into.size()) break;
   }
   return total;
 }

@@ -1,5 +1,4 @@
-// The memory of a running process, read from /proc/PID/mem, which does not stop its threads. process_vm_readv pins the
-// pages that it reads: of a page that a forked child shares with its parent, the kernel then makes a copy.
+// The memory of a running process, which is read without stopping its threads.
 #pragma once
 
 #include <sys/types.h>
@@ -8,6 +7,7 @@
 
 #include "collector/scan/memory/memory_source.h"
 #include "trace/base/descriptor.h"
+#include "trace/base/process_read.h"
 #include "trace/base/status.h"
 
 namespace dcmt::scan {
@@ -31,12 +31,12 @@ class ProcessMemory final : public MemorySource {
   [[nodiscard]] pid_t pid() const { return pid_; }
 
  private:
-  ProcessMemory(pid_t pid, std::vector<Region> regions, Descriptor memory, Descriptor pages)
+  ProcessMemory(pid_t pid, std::vector<Region> regions, ProcessBytes memory, Descriptor pages)
       : pid_(pid), regions_(std::move(regions)), memory_(std::move(memory)), pages_(std::move(pages)) {}
 
   pid_t pid_;
   std::vector<Region> regions_;
-  Descriptor memory_;
+  ProcessBytes memory_;
   Descriptor pages_;
 };
 

@@ -1,12 +1,12 @@
 #include "collector/torch/state/sharing_set.h"
 
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include <atomic>
 
 #include "collector/agent/provider.h"
 #include "collector/torch/facts/layout.h"
-#include "trace/base/process_read.h"
 
 namespace dcmt::torch_provider {
 namespace {
@@ -193,7 +193,8 @@ bool sharing_contains(const void* tensor, const void* storage) noexcept {
 }
 
 bool read_memory(const void* address, void* out, std::size_t bytes) noexcept {
-  return read_process(getpid(), reinterpret_cast<std::uint64_t>(address), out, bytes);
+  const iovec here{out, bytes}, there{const_cast<void*>(address), bytes};
+  return process_vm_readv(getpid(), &here, 1, &there, 1, 0) == static_cast<ssize_t>(bytes);
 }
 
 void sharing_of(const void* storage, SharingSet& out, bool unrecorded_only) noexcept {
