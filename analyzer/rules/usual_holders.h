@@ -43,10 +43,10 @@ class Holding {
   Holding(const TraceData& data, const GrowingSites& growing);
 
   /// As held_by(), but only containers that add, and nobody if there are only others. Siblings, `states['a']` and
-  /// `states['b']`, in which one reading found storages of one place, are one container. And: a
-  /// variable or attribute has one value, the one of the last reading that found any. And if a later
-  /// reading found only a cycle that Python's collector can free, because the function with the container has returned,
-  /// the container holds what the last reading before found there, if that was most of it; and what was made since.
+  /// `states['b']`, in which one reading found storages of one place, are one container. A variable or attribute has
+  /// one value, the one of the last reading that found any. If a later reading found only a cycle that Python's
+  /// collector can free, because the function with the container has returned, the container holds what the last
+  /// reading before found there, if that was most of it; and what was made since.
   [[nodiscard]] HeldBy of(StorageId storage) const;
   /// All containers that add.
   [[nodiscard]] const std::set<ContainerId>& adding() const { return adding_; }
