@@ -36,6 +36,15 @@ CREATE VIEW IF NOT EXISTS holder AS
   FROM edge e LEFT JOIN string n ON n.id = e.name LEFT JOIN string fn ON fn.id = e.function
   LEFT JOIN string f ON f.id = e.file LEFT JOIN string a ON a.id = e.assignment
   LEFT JOIN string mf ON mf.id = e.model_file LEFT JOIN string mt ON mt.id = e.model_text;
+
+CREATE VIEW IF NOT EXISTS reference_change AS  -- who took and dropped references, under `run --watch`
+  SELECT c.id AS seq, c.ns, w.subject, w.storage, w.tensor, c.before, c.after, c.thread, file.text AS file, frame.line,
+         fn.text AS function, nf.text AS native_function, c.stack, c.native, w.id AS watched
+  FROM count_change c JOIN watched_count w ON w.id = c.watched
+  LEFT JOIN stack s ON s.id = c.stack LEFT JOIN frame ON frame.id = s.frame
+  LEFT JOIN string file ON file.id = frame.file LEFT JOIN string fn ON fn.id = frame.function
+  LEFT JOIN stack ns ON ns.id = c.native LEFT JOIN frame nframe ON nframe.id = ns.frame
+  LEFT JOIN string nf ON nf.id = nframe.function;
 )sql";
 
 /// The columns as a file has them: those of a later schema after those of an earlier one, of one schema the generated

@@ -43,7 +43,7 @@ Error unreadable(const std::string& path, const Error& cause) {
   return bad_input(path, "not a dc-memtrace trace, or a damaged one (" + cause.message + ")");
 }
 
-/// Checks that the schema has only tables, indexes and the three views of a recorder, so that reading or writing the
+/// Checks that the schema has only tables, indexes and the views of a recorder, so that reading or writing the
 /// file runs nothing else. No reader here uses the views.
 Status check_schema(Database& database) {
   // SQLite interprets only the text of a definition, so each text must match the type in its row.
@@ -51,7 +51,8 @@ Status check_schema(Database& database) {
       "SELECT type, name FROM main.sqlite_schema WHERE NOT ifnull(CASE type"
       " WHEN 'table' THEN sql LIKE 'CREATE TABLE%'"
       " WHEN 'index' THEN sql IS NULL OR sql LIKE 'CREATE INDEX%'"
-      " WHEN 'view' THEN name IN ('release', 'allocated', 'holder') AND sql LIKE 'CREATE VIEW ' || name || ' AS%'"
+      " WHEN 'view' THEN name IN ('release', 'allocated', 'holder', 'reference_change')"
+      " AND sql LIKE 'CREATE VIEW ' || name || ' AS%'"
       " END, 0) LIMIT 1");
   if (!foreign.ok()) return unreadable(database.path(), foreign.error());
   const Expected<bool> found = foreign->step();

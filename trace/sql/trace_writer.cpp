@@ -208,6 +208,8 @@ template Status TraceWriter::write(const ArrayHolderRow&);
 template Status TraceWriter::write(const CollectionRow&);
 template Status TraceWriter::write(const ForkedRow&);
 template Status TraceWriter::write(const ForkedCollectionRow&);
+template Status TraceWriter::write(const WatchedCountRow&);
+template Status TraceWriter::write(const CountChangeRow&);
 template Status TraceWriter::write(const SegmentRow&);
 template Status TraceWriter::write(const GpuMemoryRow&);
 template Status TraceWriter::write(const ModuleRow&);

@@ -8,6 +8,7 @@
 #include "trace/tables/lifetimes.h"
 #include "trace/tables/marks.h"
 #include "trace/tables/memory.h"
+#include "trace/tables/references.h"
 #include "trace/tables/sums.h"
 #include "trace/tables/texts.h"
 
@@ -35,6 +36,6 @@ using WrittenTables =
              LaunchesRow, SampleRow, EdgeRow, SourceRow, SourceLineRow, DiagnosticRow, LossRow, IntervalRow,
              IntervalCurveRow, KeySumRow, OutOfMemoryRow, ParameterRow, OperatorAliasRow, ScanRow, OwnerRow, HeldRow,
              ContainerRow, HeldInRow, ResidentRow, MappedRow, ArrayHolderRow, SegmentRow, GpuMemoryRow, ModuleRow,
-             CollectionRow, ForkedRow, ForkedCollectionRow>;
+             CollectionRow, ForkedRow, ForkedCollectionRow, WatchedCountRow, CountChangeRow>;
 
 }  // namespace dcmt
