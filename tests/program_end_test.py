@@ -79,3 +79,23 @@ def test_nobody_waits_for_a_recorder_that_does_not_answer(tmp_path):
         _, err = run.communicate(timeout=60)
     assert (run.returncode, err) == (0, "")
     assert recorded.tool("report", tmp_path / "out").returncode == 0
+
+
+def test_threads_that_waited_for_the_gil_run_before_python_finalizes(tmp_path):
+    """Else Python ends them where they acquire it next, perhaps below a C++ function that must not throw: that is fatal. Other
+    handlers between the two that are registered here let a thread run once at most."""
+    program = tmp_path / "program.py"
+    program.write_text(
+        "import atexit, threading, time\n"
+        "order = []\n"
+        "atexit.register(lambda: print(*order))\n"
+        "atexit.register(order.append, 'after')\n"
+        "import torch\n"
+        "kept = [torch.ones(30_000) for _ in range(8)]\n"
+        "atexit.register(order.append, 'before')\n"
+        "def beat():\n"
+        "    while True: time.sleep(0.001); order.append('beat')\n"
+        "threading.Thread(target=beat, daemon=True).start()\n"
+    )
+    order = recorded.record(tmp_path / "out", program).stdout.split()
+    assert order[order.index("before") : order.index("after")].count("beat") > 1

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "collector/agent/provider.h"
@@ -65,13 +66,26 @@ void note_memory_error() noexcept {
   agent::diagnose(wire::DiagnosticCode::kNote, text);
 }
 
-/// The GIL is kept while it waits. This provider never acquires the GIL, and objects do not change while they are read.
+/// Lets those threads run that have waited for the GIL meanwhile, until they wait for something of their own again.
+/// Once Python finalizes, each thread that acquires the GIL is ended; that is fatal where it does so below a C++
+/// function that must not throw, as the one that ends a tensor. Without our wait it would rarely be at such a place.
+void let_others_run() noexcept {
+  PyThreadState* const first = PyInterpreterState_ThreadHead(PyInterpreterState_Get());
+  if (first == nullptr || PyThreadState_Next(first) == nullptr) return;
+  constexpr timespec kForOthers{.tv_sec = 0, .tv_nsec = 10'000'000};
+  Py_BEGIN_ALLOW_THREADS;
+  nanosleep(&kForOthers, nullptr);
+  Py_END_ALLOW_THREADS;
+}
+
+/// The GIL is kept while it waits for the reading: objects do not change while they are read.
 PyObject* at_exit(PyObject*, PyObject*) noexcept {
   if (agent::recording()) {
     const agent::Inside inside;
     note_memory_error();
   }
   agent::await_last_reading();
+  let_others_run();
   Py_RETURN_NONE;
 }
 
