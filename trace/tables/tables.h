@@ -8,6 +8,7 @@
 #include "trace/tables/lifetimes.h"
 #include "trace/tables/marks.h"
 #include "trace/tables/memory.h"
+#include "trace/tables/native.h"
 #include "trace/tables/references.h"
 #include "trace/tables/sums.h"
 #include "trace/tables/texts.h"
@@ -36,6 +37,7 @@ using WrittenTables =
              LaunchesRow, SampleRow, EdgeRow, SourceRow, SourceLineRow, DiagnosticRow, LossRow, IntervalRow,
              IntervalCurveRow, KeySumRow, OutOfMemoryRow, ParameterRow, OperatorAliasRow, ScanRow, OwnerRow, HeldRow,
              ContainerRow, HeldInRow, ResidentRow, MappedRow, ArrayHolderRow, SegmentRow, GpuMemoryRow, ModuleRow,
-             CollectionRow, ForkedRow, ForkedCollectionRow, WatchedCountRow, CountChangeRow>;
+             CollectionRow, ForkedRow, ForkedCollectionRow, WatchedCountRow, CountChangeRow, NativeSiteRow,
+             NativeFrameRow, NativeLiveRow>;
 
 }  // namespace dcmt
