@@ -57,3 +57,25 @@ def test_what_keeps_numbers_or_the_latest_has_no_finding(tmp_path, kind):
     recorded.record(tmp_path / "out", PROGRAM, 6000, kind)
     (report,) = recorded.report(tmp_path / "out")
     assert report["findings"] == [] and report["remarks"] == []
+
+
+SERVER = """
+import sys, torch
+torch.set_grad_enabled(False)
+net, results = torch.nn.Linear(64, 4096), {}
+for request in range(4000):
+    out = net(torch.randn(8, 64)).mean(0)
+    results[request if sys.argv[1] == "all" else request % 20] = out
+"""
+
+
+@pytest.mark.parametrize("keeps", ["all", "latest"])
+def test_a_server_has_no_steps(tmp_path, keeps):
+    program = tmp_path / "server.py"
+    program.write_text(SERVER)
+    recorded.record(tmp_path / "out", program, keeps)
+    (report,) = recorded.report(tmp_path / "out")
+    found = [(finding["rule"], finding["growth"]["holder"], finding["growth"]["type"]) for finding in report["findings"]]
+    assert found == ([("grows", "main.results", "dict")] if keeps == "all" else [])
+    if keeps == "all":
+        assert report["findings"][0]["bytes"] > report["peak"]["bytes"] / 2

@@ -109,7 +109,9 @@ class Assembler::Impl {
   void begin_cpu_peak() { lifetimes_.begin_cpu_peak(); }
   [[nodiscard]] const std::string& drained() const { return drained_; }
   [[nodiscard]] GrowingBytes growing() const { return growth_.growing(); }
-  [[nodiscard]] SmallBlocksThen small_blocks() const { return small_blocks_; }
+  [[nodiscard]] SmallBlocksThen small_blocks() const {
+    return rounds_ != 0 ? small_blocks_ : SmallBlocksThen{0, lifetimes_.small_bytes()};
+  }
   void size_is_followed(std::size_t size_class) { lifetimes_.size_is_followed(size_class); }
   [[nodiscard]] std::int64_t smallest_followed() const { return lifetimes_.smallest_followed(); }
   [[nodiscard]] bool keeps_anything() const {

@@ -6,8 +6,10 @@
 namespace dcmt::recorder {
 namespace {
 
-/// Before this round, a program makes what it keeps permanently.
+/// Before this round, a program makes what it keeps permanently. One without steps makes it one thing after the other,
+/// so that hardly anything becomes more for so long a part of the run.
 constexpr std::int64_t kFirstRound = 2;
+constexpr double kBetweenWithoutSteps = 1.0 / 8;
 /// Growth of small blocks between two readings, in bytes and as a part of their sum.
 constexpr std::int64_t kMore = 64 * 1024, kMorePart = 16;
 /// A growing size has more at this many readings in a row, by this part of kMore each time.
@@ -22,7 +24,9 @@ constexpr double kBetween = 0.02, kBetweenShare = 1.0 / 32;
 }  // namespace
 
 bool SmallGrowth::is_due(double now, const SmallBlocksThen& then) const {
-  if (gave_up_ || followed_ == kMostFollowed || then.rounds < kFirstRound || now < next_) return false;
+  if (gave_up_ || followed_ == kMostFollowed || now < next_ || (then.rounds != 0 && then.rounds < kFirstRound)) {
+    return false;
+  }
   return !has_reading_ || then.bytes >= last_bytes_ + std::max(kMore, last_bytes_ / kMorePart);
 }
 
@@ -40,7 +44,7 @@ std::vector<std::size_t> SmallGrowth::add_reading(double now, const SmallBlocksT
   followed_ += grown.size();
   has_reading_ = true;
   last_bytes_ = then.bytes;
-  next_ = now + std::max(kBetween, kBetweenShare * now);
+  next_ = now + std::max(kBetween, (then.rounds == 0 ? kBetweenWithoutSteps : kBetweenShare) * now);
   return grown;
 }
 

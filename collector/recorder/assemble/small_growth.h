@@ -13,7 +13,7 @@
 
 namespace dcmt::recorder {
 
-/// Bytes of blocks that are not tracked, at the end of a step. Without steps, no decision is made.
+/// Bytes of blocks that are not tracked: at the end of a step, or now if there was none.
 struct SmallBlocksThen {
   std::int64_t rounds = 0;  ///< steps that have ended
   std::int64_t bytes = 0;   ///< of all devices

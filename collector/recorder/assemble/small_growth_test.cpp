@@ -2,7 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
 #include <functional>
+#include <iterator>
 
 namespace dcmt::recorder {
 namespace {
@@ -37,6 +40,27 @@ TEST(SmallGrowthTest, ASizeOfWhichEachStepKeepsOneIsFollowedOnce) {
   const Followed followed = run(1000, [](int, BytesBySize& live) { live[kLeak] += 4096; });
   EXPECT_EQ(followed.classes, std::vector<std::size_t>{kLeak});
   EXPECT_LE(followed.step, 80) << "4 times 64 KiB";
+}
+
+/// Classes that are tracked of a program without steps, which is sampled every hundredth of a second.
+std::vector<std::size_t> without_steps(double seconds, const std::function<std::int64_t(double now)>& bytes) {
+  SmallGrowth growth;
+  std::vector<std::size_t> classes;
+  for (int i = 1; 0.01 * i <= seconds; ++i) {
+    BytesBySize live{};
+    live[kLeak] = bytes(0.01 * i);
+    const SmallBlocksThen then{0, live[kLeak]};
+    if (!growth.is_due(0.01 * i, then)) continue;
+    std::ranges::copy(growth.add_reading(0.01 * i, then, live), std::back_inserter(classes));
+  }
+  return classes;
+}
+
+TEST(SmallGrowthTest, WithoutStepsWhatBecomesMoreThroughoutTheRunIsFollowed) {
+  const auto leak = [](double now) { return static_cast<std::int64_t>(now * 1e6); };
+  EXPECT_EQ(without_steps(2, leak), std::vector<std::size_t>{kLeak});
+  EXPECT_TRUE(without_steps(20, [&](double now) { return leak(std::min(now, 0.05)); }).empty()) << "made at the begin";
+  EXPECT_TRUE(without_steps(20, [&](double now) { return leak(std::fmod(now, 0.05)); }).empty()) << "comes and goes";
 }
 
 TEST(SmallGrowthTest, ThereIsTimeBetweenTwoReadings) {

@@ -35,6 +35,10 @@ constexpr std::uint32_t kDevices = 128;  // blocks of further devices have recor
 constinit Sum g_sums[kDevices] = {};
 constinit std::atomic<std::uint32_t> g_devices{0};  ///< all devices with a sum are below this number
 
+/// A program that makes only small blocks may have no exact point. By so much more than recorded, in bytes and as a
+/// part of that, the sum is recorded, too.
+constexpr std::int64_t kMore = 256 * 1024, kMorePart = 4;
+
 void raise(std::atomic<std::int64_t>& high, std::int64_t bytes) noexcept {
   std::int64_t before = high.load(std::memory_order_relaxed);
   while (before < bytes && !high.compare_exchange_weak(before, bytes, std::memory_order_relaxed)) {
@@ -78,8 +82,10 @@ void grow(std::uint32_t device, std::int64_t bytes) noexcept {
     while (devices <= device && !g_devices.compare_exchange_weak(devices, device + 1, std::memory_order_relaxed)) {
     }
   }
-  if (sum.added_to.load(std::memory_order_relaxed)) return;
+  const std::int64_t recorded = sum.recorded.load(std::memory_order_relaxed);
+  if (sum.added_to.load(std::memory_order_relaxed) && allocated < recorded + recorded / kMorePart + kMore) return;
   sum.added_to.store(true, std::memory_order_relaxed);
+  agent::apply_followed_sizes();
   record_sum(device, sum);
 }
 
