@@ -84,6 +84,8 @@ class Places {
   [[nodiscard]] bool is_beyond(const WorkClock& clock, const Born& born, const Born& kept) const;
   [[nodiscard]] bool still_keeps(const Born& born, const Born& kept) const;
   [[nodiscard]] static bool is_regular(const Born& born, const Born& kept);
+  [[nodiscard]] static bool outgrows(const Born& born, const Born& chain);
+  [[nodiscard]] bool goes_on(const Born& born, const Born& kept) const;
   [[nodiscard]] bool goes_on(const WorkClock& clock, const Born& born, const Born& kept) const;
   [[nodiscard]] bool converts(const Born& kept) const;
   [[nodiscard]] bool most_places_grow(const Born& chain) const;
@@ -176,6 +178,20 @@ bool Places::is_regular(const Born& born, const Born& kept) {
   return static_cast<double>(longest) <= kLongestInterval * mean;
 }
 
+/// False if the place had nearly as large a value before, as a cache of keys and values that each request fills.
+bool Places::outgrows(const Born& born, const Born& chain) {
+  Bytes before;
+  for (const Storage* each : born) {
+    if (each->span.from_seq < chain.front()->span.from_seq) before = std::max(before, each->bytes);
+  }
+  return static_cast<double>(chain.back()->bytes.value) > kBeyond * static_cast<double>(before.value);
+}
+
+/// By each clock: what one of them does not count may be all that the program still does.
+bool Places::goes_on(const Born& born, const Born& kept) const {
+  return std::ranges::all_of(clocks_, [&](const WorkClock& clock) { return goes_on(clock, born, kept); });
+}
+
 /// True unless the program goes on without growth, as beside a cache that is full, or had only prepared its work.
 bool Places::goes_on(const WorkClock& clock, const Born& born, const Born& kept) const {
   double longest = 0;
@@ -249,11 +265,10 @@ bool Places::converts(const Born& kept) const {
 Born Places::growing(const Born& born) const {
   Born kept;
   std::ranges::copy_if(born, std::back_inserter(kept), [this](const Storage* each) { return lives_on(each); });
-  const auto spreads = [&](const WorkClock& clock) {
-    return is_even(clock, kept) && is_beyond(clock, born, kept) && goes_on(clock, born, kept);
-  };
+  const auto spreads = [&](const WorkClock& clock) { return is_even(clock, kept) && is_beyond(clock, born, kept); };
   const bool grows = kept.size() >= kFewestBirths && (kept.size() > kFewestBirths || last_is_kept(kept)) &&
-                     std::ranges::any_of(clocks_, spreads) && still_keeps(born, kept) && !converts(kept);
+                     std::ranges::any_of(clocks_, spreads) && goes_on(born, kept) && still_keeps(born, kept) &&
+                     !converts(kept);
   return grows ? kept : Born();
 }
 
@@ -298,8 +313,9 @@ std::vector<Born> Places::replacing(const Born& born) const {
   }
   const auto grows = [&](Born& chain) {
     std::ranges::reverse(chain);
-    const auto spreads = [&](const WorkClock& clock) { return is_even(clock, chain) && goes_on(clock, born, chain); };
-    return chain.size() >= kFewestBirths && std::ranges::any_of(clocks_, spreads) && !most_places_grow(chain);
+    const auto spreads = [&](const WorkClock& clock) { return is_even(clock, chain); };
+    return chain.size() >= kFewestBirths && std::ranges::any_of(clocks_, spreads) && goes_on(born, chain) &&
+           outgrows(born, chain) && !most_places_grow(chain);
   };
   if (last.empty()) return {};
   if (Born chain = chain_to(born, last.front()); grows(chain)) return {std::move(chain)};
@@ -382,8 +398,9 @@ void leave_out_unfinished(std::vector<Living>& living) {
   }
 }
 
-Sequence last_birth(const TraceData& data) {
-  Sequence last;
+/// The last birth, or the last end of a turn: those may make small storages only, which are not followed.
+Sequence end_of_work(const TraceData& data, const std::vector<Sequence>& turns) {
+  Sequence last = turns.empty() ? Sequence() : turns.back();
   for (const Storage& storage : data.storages) {
     // A storage whose birth was not recorded can have its end as its first sight.
     if (storage.span.to_seq != storage.span.from_seq) last = std::max(last, storage.span.from_seq);
@@ -414,8 +431,9 @@ std::vector<Series> series_of(const OutlivingSite& site) {
 GrowingSites growing_sites(const TraceData& data) {
   const KnownRounds known = {std::make_shared<const Rounds>(Rounds::steps(data)),
                              std::make_shared<const Rounds>(Rounds::backwards(data))};
-  GrowingSites result{{}, last_birth(data)};
-  const Places places(data, result.end, turns_of(known));
+  std::vector<Sequence> turns = turns_of(known);
+  GrowingSites result{{}, end_of_work(data, turns)};
+  const Places places(data, result.end, std::move(turns));
   const auto add = [&](StackId stack, const Born& born, std::vector<Born> chains, bool replaces) {
     OutlivingSite& site = result.sites[stack];
     Born kept;

@@ -47,7 +47,7 @@ inline constexpr std::size_t kFewestBirths = 4;
 
 struct GrowingSites {
   std::map<StackId, OutlivingSite> sites;
-  /// The last birth of a storage. What is alive then ends with the program.
+  /// The last birth of a storage, or the last end of a step or backward pass. What is alive then ends with the program.
   Sequence end;
 };
 

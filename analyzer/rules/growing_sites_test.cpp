@@ -177,6 +177,15 @@ TEST(GrowingSites, ADataSetThatIsMadeAtTheStartDoesNotGrow) {
   EXPECT_FALSE(growing(trace, data));
 }
 
+TEST(GrowingSites, FeaturesForAHeadThatMakesSmallStoragesOnlyDoNotGrow) {
+  TestTrace trace;
+  loop(
+      trace, 10, [&](int) { trace.allocate(100); }, 5);
+  for (int step = 0; step < 30; ++step) trace.step(step);
+  TraceData data;
+  EXPECT_FALSE(growing(trace, data));
+}
+
 TEST(GrowingSites, APhaseThatHasEndedGrewIfItHadSteps) {
   TestTrace trace;
   int step = 0;
@@ -210,6 +219,23 @@ TEST(GrowingSites, AValueThatALargerOneReplacesGrows) {
   ASSERT_TRUE(site);
   EXPECT_EQ(site->living.size(), 1u);
   EXPECT_GE(site->living.front().replaced.size(), 10u);
+}
+
+TEST(GrowingSites, AValueThatEachRequestFillsAgainDoesNotGrow) {
+  for (const int requests : {1, 3}) {
+    TestTrace trace;
+    for (int request = 0; request < requests; ++request) {
+      std::optional<Handle> keys;
+      loop(trace, 12, [&](int i) {
+        const Handle larger = trace.allocate(100 * (i + 2));
+        if (keys) trace.drop(*keys);
+        keys = larger;
+      });
+      if (request + 1 < requests) trace.drop(*keys);
+    }
+    TraceData data;
+    EXPECT_EQ(growing(trace, data).has_value(), requests == 1);
+  }
 }
 
 TEST(GrowingSites, AValueThatTwoWaysThroughTheProgramAppendToGrows) {

@@ -106,6 +106,28 @@ TEST(Grows, TwoReadingsOfOneStateAreOne) {
   }
 }
 
+TEST(Grows, ListsOfSeveralObjectsAreOneCauseAlsoThroughTheVariableOfALoop) {
+  for (const bool loop_variable : {false, true}) {
+    TestTrace trace;
+    std::vector<Handle> kept[3];
+    program(trace, 12, [&](int turn) {
+      at(trace, 21);
+      for (auto& each : kept) each.push_back(trace.allocate(100));
+      trace.begin_reading();
+      for (std::size_t i = 0; i < 3; ++i) {
+        const bool is_current = loop_variable && static_cast<int>(i) == turn % 3;
+        const std::string list = is_current ? "main: layer.maps" : "main: layers[" + std::to_string(i) + "].maps";
+        for (const Handle each : kept[i]) trace.held(each, {.containers = {list}, .path = list + "[0]"});
+      }
+    });
+    const std::vector<Finding> findings = findings_of(trace.load());
+    ASSERT_EQ(findings.size(), 1u);
+    EXPECT_EQ(findings.front().growth->holder, "main: layers[*].maps");
+    EXPECT_EQ(findings.front().growth->type, "list");
+    EXPECT_EQ(findings.front().bytes, Bytes(3600));
+  }
+}
+
 TEST(Grows, AnAttributeHasOneValue) {
   TestTrace trace;
   program(trace, 10, [&](int) {

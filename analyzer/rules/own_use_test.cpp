@@ -60,6 +60,10 @@ TEST(OwnUse, APathIsOnAContainerByItsWholeName) {
   EXPECT_TRUE(is_on("main: rows", "main: rows[0]"));
   EXPECT_TRUE(is_on("main: rows", "main: rows.grad_fn"));
   EXPECT_FALSE(is_on("main: rows", "main: rows_2[0]"));
+  EXPECT_TRUE(is_on("main: layers[*].maps", "main: layers[2].maps[0]"));
+  EXPECT_TRUE(is_on("main: layers[*].maps", "main: layers['a'].maps"));
+  EXPECT_FALSE(is_on("main: layers[*].maps", "main: layers[2].mapping"));
+  EXPECT_FALSE(is_on("main: layers[*].maps", "main: layers[2]"));
 }
 
 TEST(OwnUse, EndsWithTheRoundThatMadeIt) {

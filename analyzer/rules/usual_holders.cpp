@@ -5,6 +5,8 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "analyzer/rules/python_source.h"
 #include "analyzer/storages/holder_names.h"
@@ -33,15 +35,22 @@ std::set<std::string> variables_of(const TraceData& data, const HeldBy& by) {
   return variables;
 }
 
-/// "main: states" for "main: states['a']"; empty if the path does not end with a subscript.
-std::string_view without_subscript(std::string_view path) {
-  if (!path.ends_with(']')) return {};
+constexpr std::string_view kAnyEntry = "[*]";
+
+/// The names that siblings may have in common, by their last subscript first: "main: states" for "main: states['a']",
+/// "main: layers[*].maps" for "main: layers[2].maps".
+std::vector<std::string> common_names_of(std::string_view path) {
+  std::vector<std::string> names;
+  std::size_t end = 0;
   int depth = 0;
   for (std::size_t i = path.size(); i-- > 0;) {
-    if (path[i] == ']') ++depth;
-    if (path[i] == '[' && --depth == 0) return path.substr(0, i);
+    if (path[i] == ']' && depth++ == 0) end = i + 1;
+    if (path[i] != '[' || depth == 0 || --depth != 0) continue;
+    std::string name(path.substr(0, i));
+    if (end != path.size()) name.append(kAnyEntry).append(path.substr(end));
+    names.push_back(std::move(name));
   }
-  return {};
+  return names;
 }
 
 /// True if the latest reading found only a cycle that Python's collector can free.
@@ -59,10 +68,6 @@ const OwnerPath* as_value(const TraceData& data, StorageId storage) {
 }
 
 }  // namespace
-
-bool has_one_value(std::string_view path) {
-  return holder_of(path) == path && !path.starts_with("cycle ") && path.find_first_of("{<(") == std::string_view::npos;
-}
 
 HeldBy held_by(const TraceData& data, StorageId storage) {
   const Held* held = data.owners.of(storage);
@@ -94,23 +99,63 @@ Holding::Holding(const TraceData& data, const GrowingSites& growing) : data_(dat
 }
 
 bool is_on(std::string_view container, std::string_view path) {
-  return path.starts_with(container) && (path.size() == container.size() || !is_of_name(path[container.size()]));
+  while (!container.empty()) {
+    if (container.starts_with(kAnyEntry) && path.starts_with('[')) {
+      container.remove_prefix(kAnyEntry.size());
+      path.remove_prefix(std::min(path.find(']'), path.size() - 1) + 1);
+      continue;
+    }
+    if (path.empty() || container.front() != path.front()) return false;
+    container.remove_prefix(1);
+    path.remove_prefix(1);
+  }
+  return path.empty() || !is_of_name(path.front());
 }
 
 void Holding::join_siblings(const OutlivingSite& site) {
-  std::map<std::string_view, std::map<ScanId, std::set<ContainerId>>> found;
+  using ByScan = std::map<ScanId, std::set<ContainerId>>;
+  std::vector<std::map<std::string, ByScan>> found;  // by the subscript in which they differ, the last one first
   for (const Living& living : site.living) {
     for (const FoundIn& each : data_.owners.where_found(living.storage->id)) {
-      const std::string_view in = without_subscript(data_.text(data_.owners.container(each.container)->path));
-      if (!in.empty()) found[in][each.scan].insert(each.container);
+      std::vector<std::string> names = common_names_of(data_.text(data_.owners.container(each.container)->path));
+      found.resize(std::max(found.size(), names.size()));
+      for (std::size_t i = 0; i < names.size(); ++i) found[i][std::move(names[i])][each.scan].insert(each.container);
     }
   }
-  for (const auto& [in, by_scan] : found) {
-    if (std::ranges::all_of(by_scan, [](const auto& each) { return each.second.size() < kFewestAtOnce; })) continue;
-    for (const auto& [scan, siblings] : by_scan) {
-      const ContainerId first = stands_for_in_.try_emplace(in, *siblings.begin()).first->second;
-      for (const ContainerId each : siblings) joined_[each] = first;
+  for (const auto& of_subscript : found) {
+    for (const auto& [name, by_scan] : of_subscript) join(name, by_scan);
+  }
+  join_other_ways(site);
+}
+
+void Holding::join(const std::string& name, const std::map<ScanId, std::set<ContainerId>>& found) {
+  if (std::ranges::all_of(found, [](const auto& each) { return each.second.size() < kFewestAtOnce; })) return;
+  for (const auto& [scan, siblings] : found) {
+    for (const ContainerId each : siblings) {
+      const ContainerId first = stands_for_in_.try_emplace(name, each).first->second;
+      if (joined_.try_emplace(each, first).second) names_.try_emplace(first, name);
     }
+  }
+}
+
+/// The variable of a loop over siblings leads to one after the other. What a reading finds through it, others find
+/// through the siblings, and none through both.
+void Holding::join_other_ways(const OutlivingSite& site) {
+  std::map<ContainerId, std::set<ContainerId>> same;
+  std::set<ContainerId> others;  // those that one reading found beside the siblings
+  for (const Living& living : site.living) {
+    const auto found = data_.owners.where_found(living.storage->id);
+    for (const FoundIn& each : found) {
+      if (joined_.contains(each.container)) continue;
+      for (const FoundIn& sibling : found) {
+        if (!joined_.contains(sibling.container)) continue;
+        same[each.container].insert(joined(sibling.container));
+        if (sibling.scan == each.scan) others.insert(each.container);
+      }
+    }
+  }
+  for (const auto& [container, as] : same) {
+    if (as.size() == 1 && !others.contains(container)) joined_[container] = *as.begin();
   }
 }
 
@@ -120,8 +165,13 @@ ContainerId Holding::joined(ContainerId container) const {
 }
 
 std::string_view Holding::path_of(ContainerId container) const {
-  const std::string_view path = data_.text(data_.owners.container(container)->path);
-  return is_of_siblings(container) ? without_subscript(path) : path;
+  const auto name = names_.find(joined(container));
+  return name != names_.end() ? std::string_view(name->second) : data_.text(data_.owners.container(container)->path);
+}
+
+bool Holding::are_entries(ContainerId container) const {
+  const auto name = names_.find(joined(container));
+  return name != names_.end() && name->second.find(kAnyEntry) == std::string::npos;
 }
 
 void Holding::add_adding(const OutlivingSite& site) {
@@ -200,8 +250,7 @@ HeldBy Holding::of(StorageId storage) const {
 }
 
 bool Holding::keeps(std::string_view path) const {
-  return std::ranges::any_of(adding_,
-                             [&](ContainerId id) { return is_on(data_.text(data_.owners.container(id)->path), path); });
+  return std::ranges::any_of(adding_, [&](ContainerId id) { return is_on(path_of(id), path); });
 }
 
 bool Holding::is_seen(StorageId storage) const {

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <set>
+#include <string>
 #include <string_view>
 #include <tuple>
 #include <vector>
@@ -29,12 +30,8 @@ struct HeldBy {
 
 [[nodiscard]] HeldBy held_by(const TraceData& data, StorageId storage);
 
-/// True for a variable or an attribute, "main: state.last": the path leads to one object. False for what has several
-/// alike: a graph, a cycle, a set, keys without a text of their own.
-[[nodiscard]] bool has_one_value(std::string_view path);
-
 /// True if the path is the container's, or leads through it: "main: rows" on "main: rows[0]", but not on "main:
-/// rows_2".
+/// rows_2"; "main: layers[*].maps" on "main: layers[2].maps[0]".
 [[nodiscard]] bool is_on(std::string_view container, std::string_view path);
 
 /// Who holds the storages of growing places while these grow.
@@ -43,7 +40,8 @@ class Holding {
   Holding(const TraceData& data, const GrowingSites& growing);
 
   /// As held_by(), but only containers that add, and nobody if there are only others. Siblings, `states['a']` and
-  /// `states['b']`, in which one reading found storages of one place, are one container. A variable or attribute has
+  /// `states['b']`, or `layers[0].maps` and `layers[1].maps`, in which one reading found storages of one place, are one
+  /// container. A variable or attribute has
   /// one value, the one of the last reading that found any. If a later reading found only a cycle that Python's
   /// collector can free, because the function with the container has returned, the container holds what the last
   /// reading before found there, if that was most of it; and what was made since.
@@ -54,13 +52,18 @@ class Holding {
   [[nodiscard]] bool keeps(std::string_view path) const;
   /// True if a reading found the storage there.
   [[nodiscard]] bool is_seen(StorageId storage) const;
-  /// The container's path; of siblings that of the container that they are entries of, "main: states".
+  /// The container's path; of siblings what they have in common: "main: states" for its entries, "main:
+  /// layers[*].maps".
   [[nodiscard]] std::string_view path_of(ContainerId container) const;
+  /// True if the container stands for entries of another one.
+  [[nodiscard]] bool are_entries(ContainerId container) const;
   /// True if the container stands for siblings.
   [[nodiscard]] bool is_of_siblings(ContainerId container) const { return joined_.contains(container); }
 
  private:
   void join_siblings(const OutlivingSite& site);
+  void join(const std::string& name, const std::map<ScanId, std::set<ContainerId>>& found);
+  void join_other_ways(const OutlivingSite& site);
   /// The container, or the one that stands for it and its siblings.
   [[nodiscard]] ContainerId joined(ContainerId container) const;
   void add_adding(const OutlivingSite& site);
@@ -75,9 +78,10 @@ class Holding {
   /// Containers that add: one reading found storages of several rounds in them at once, and what earlier ones had found
   /// there was mostly there still. What `model` leads to in each trial is replaced in the next.
   std::set<ContainerId> adding_;
-  std::map<ContainerId, ContainerId> joined_;              ///< of siblings: the one that stands for them
-  std::map<std::string_view, ContainerId> stands_for_in_;  ///< by the path that the siblings are entries of
-  std::set<StorageId> earlier_;                            ///< earlier values of a variable or an attribute
+  std::map<ContainerId, ContainerId> joined_;         ///< of siblings: the one that stands for them
+  std::map<std::string, ContainerId> stands_for_in_;  ///< by the name that the siblings have in common
+  std::map<ContainerId, std::string> names_;          ///< of those that stand for siblings
+  std::set<StorageId> earlier_;                       ///< earlier values of a variable or an attribute
   struct Returned {
     ContainerId container;
     bool seen = false;

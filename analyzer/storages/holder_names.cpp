@@ -105,13 +105,18 @@ std::string_view variable_at_root(std::string_view path) {
 
 bool is_plain_variable(std::string_view holder) { return variable_at_root(holder) == holder; }
 
+bool has_one_value(std::string_view path) {
+  return holder_of(path) == path && !path.starts_with(kCycle) && path.find_first_of("{<(*") == std::string_view::npos;
+}
+
 HolderNames::HolderNames(const TraceData& data) : data_(data) {
   for (const Held& held : data.owners.held) {
     const Storage* storage = data.storages.find(held.storage);
     if (storage == nullptr) continue;
     if (const std::optional<std::string> name = seen(held.storage)) {
       holders_.add(*storage, *name);
-      if (held.containers.empty() && is_plain_variable(*name)) variables_.insert(*name);
+      if (held.containers.empty() && has_one_value(*name) && (held.role.empty() || is_plain_variable(*name)))
+        of_one_value_.insert(*name);
     }
     if (const std::optional<std::string> name = seen_category(held.storage)) categories_.add(*storage, *name);
   }
@@ -185,21 +190,21 @@ std::optional<std::string> HolderNames::by_life(StorageId storage) const {
   return category ? std::optional(std::string(*category)) : std::nullopt;
 }
 
-std::optional<std::string> HolderNames::container_of_others(StorageId storage) const {
+std::optional<std::string> HolderNames::holder_of_others(StorageId storage) const {
   std::optional<std::string> name = as_others(holders_, storage);
-  return name && !variables_.contains(*name) ? name : std::nullopt;
+  return name && !of_one_value_.contains(*name) ? name : std::nullopt;
 }
 
 std::string HolderNames::of(StorageId storage) const {
   if (std::optional<std::string> name = seen(storage)) return *name;
-  const std::optional<std::string> most = container_of_others(storage);
+  const std::optional<std::string> most = holder_of_others(storage);
   return most ? *most + std::string(kAsOthers) : std::string(kNotRead);
 }
 
 std::optional<std::string> HolderNames::variable_of(StorageId storage) const {
   if (category_of(storage) != kVariable) return std::nullopt;
   if (std::optional<std::string> name = seen(storage)) return name;
-  return container_of_others(storage);
+  return holder_of_others(storage);
 }
 
 bool HolderNames::is_replaced(StorageId storage) const {

@@ -35,6 +35,10 @@ namespace dcmt::analyzer {
 /// The category of storages that a gather gave.
 inline constexpr std::string_view kGatheredParameter = "gathered parameter";
 
+/// True for a variable or an attribute, "main: state.last": the path leads to one object. False for what has several
+/// alike: a graph, a cycle, a set, keys without a text of their own, "main: layers[*].last".
+[[nodiscard]] bool has_one_value(std::string_view path);
+
 /// True if a category says what memory is used for: "not attributed" does not.
 [[nodiscard]] bool is_purpose(std::string_view category);
 
@@ -50,8 +54,8 @@ class HolderNames {
   /// The holder's name: "main: losses"; for several containers "main: losses + main: probe.seen"; "parameter main:
   /// model.layers[*].weight". A storage that no scan found gets the name of others made at its place, if nine tenths of
   /// them are held alike (those of its size come first): "main: opt.state, as others made there". The latest storage
-  /// may not be at its final holder yet. A variable without a container has one value, so it never has others'. Else
-  /// kNotRead.
+  /// may not be at its final holder yet. A variable or attribute without a container has one value, so it never has
+  /// others', but for its gradient and the like, of which a step has one. Else kNotRead.
   [[nodiscard]] std::string of(StorageId storage) const;
 
   /// The variable or container that holds a storage: according to a scan of it; or the container of nine tenths of the
@@ -102,7 +106,7 @@ class HolderNames {
   [[nodiscard]] double share_of_size(const Storage& storage) const;
   /// The name of other storages made at the same place.
   [[nodiscard]] std::optional<std::string> as_others(const Counts& counts, StorageId storage) const;
-  [[nodiscard]] std::optional<std::string> container_of_others(StorageId storage) const;
+  [[nodiscard]] std::optional<std::string> holder_of_others(StorageId storage) const;
   [[nodiscard]] std::optional<std::string> by_life(StorageId storage) const;
   /// True if the lives of its place and size indicate another purpose than that of the place's other storages.
   [[nodiscard]] bool lives_otherwise(const Storage& storage) const;
@@ -117,7 +121,7 @@ class HolderNames {
   mutable std::optional<PhaseLives> lives_;
   mutable std::optional<PhaseIndex> phases_;
   Counts holders_, categories_;
-  std::set<std::string> variables_;  ///< names in holders_ that are variables and no containers
+  std::set<std::string> of_one_value_;  ///< names in holders_ that are no containers and lead to one object
 };
 
 }  // namespace dcmt::analyzer

@@ -79,6 +79,21 @@ std::string category_beside_gradients(int sizes) {
   return HolderNames(data).category_of(StorageId(11));
 }
 
+TEST(HolderNamesOfStorages, AnAttributeHasOneValue) {
+  TestTrace trace;
+  trace.stack = {{"train.py", "main", 21}};
+  trace.held(trace.allocate(100), {.path = "main: root.t", .otherwise = true});
+  trace.allocate(100);
+  trace.stack = {{"train.py", "main", 22}};
+  trace.held(trace.allocate(100), {.path = "main: layers[3].t", .otherwise = true});
+  trace.allocate(100);
+  const TraceData data = trace.load();
+  const HolderNames names(data);
+  EXPECT_EQ(names.of(StorageId(1)), "main: root.t");
+  EXPECT_EQ(names.of(StorageId(2)), "holder not known");
+  EXPECT_EQ(names.of(StorageId(4)), "main: layers[*].t, as others made there") << "there may be several layers";
+}
+
 TEST(HolderNamesOfStorages, ASizeOfWhichNoneWasFoundIsNotForWhatOthersAreFor) {
   EXPECT_EQ(category_beside_gradients(1), "not attributed") << "of ten as many as were found, none was";
   EXPECT_EQ(category_beside_gradients(10), "gradient") << "of each size there is one only";
