@@ -25,7 +25,9 @@ constinit PageList<ElfW(Addr)> g_seen;
 
 struct SlotToWrite {
   void** slot;
-  void* replacement;
+  const ImportPatch* patch;
+  bool in_data;
+  bool defined_here;
 };
 using SlotsOfObject = PageList<SlotToWrite>;
 
@@ -65,6 +67,7 @@ const char* base_name(const char* path) {
 
 struct Request {
   std::span<const std::span<const ImportPatch>> groups;
+  const SlotChoice* choice;
   ElfW(Addr) own_base;
   std::size_t written;
   bool changed;
@@ -126,23 +129,25 @@ Imports imports_of(const dl_phdr_info& info) {
   return imports;
 }
 
-/// Calls `visit(slot, name)` for every function or variable that the object at `base` imports.
+/// Calls `visit(slot, symbol, name, in_data)` for every function or variable that the object at `base` imports.
+/// @param with_data  variables that have an import's address, too
 template <class Visit>
-void each_import(const Imports& imports, ElfW(Addr) base, Visit&& visit) {
+void each_import(const Imports& imports, ElfW(Addr) base, bool with_data, Visit&& visit) {
   if (imports.symbols == nullptr || imports.names == nullptr) return;
   for (const Relocations& relocations : {imports.jump, imports.data}) {
     if (relocations.table == nullptr) continue;
     for (std::size_t i = 0; i < relocations.count; ++i) {
       const ElfW(Rela)& entry = relocations.table[i];
       const auto type = ELF64_R_TYPE(entry.r_info);
-      if (type != R_X86_64_JUMP_SLOT && type != R_X86_64_GLOB_DAT) continue;
-      visit(reinterpret_cast<void**>(base + entry.r_offset),
-            imports.names + imports.symbols[ELF64_R_SYM(entry.r_info)].st_name);
+      const bool in_data = type == R_X86_64_64 && entry.r_addend == 0;
+      if (type != R_X86_64_JUMP_SLOT && type != R_X86_64_GLOB_DAT && !(with_data && in_data)) continue;
+      const ElfW(Sym)& symbol = imports.symbols[ELF64_R_SYM(entry.r_info)];
+      visit(reinterpret_cast<void**>(base + entry.r_offset), symbol, imports.names + symbol.st_name, in_data);
     }
   }
 }
 
-/// Calls `visit(replacement)` for every patch of this symbol in this object.
+/// Calls `visit(patch)` for every patch of this symbol in this object.
 template <class Visit>
 void each_patch(const Request& request, const char* object, const char* name, Visit&& visit) {
   for (const auto& group : request.groups) {
@@ -151,9 +156,18 @@ void each_patch(const Request& request, const char* object, const char* name, Vi
     for (const ImportPatch& patch : group) {
       if (strcmp(name, patch.symbol) != 0) continue;
       if (patch.only_object != nullptr && strncmp(object, patch.only_object, strlen(patch.only_object)) != 0) continue;
-      visit(patch.replacement);
+      visit(patch);
     }
   }
+}
+
+/// The end of the object's last segment, from its base.
+ElfW(Addr) span_of(const dl_phdr_info& info) {
+  ElfW(Addr) span = 0;
+  for (int i = 0; i < info.dlpi_phnum; ++i) {
+    span = std::max(span, info.dlpi_phdr[i].p_vaddr + info.dlpi_phdr[i].p_memsz);
+  }
+  return span;
 }
 
 /// True if the slots contain addresses, not offsets: the loader has relocated them.
@@ -169,18 +183,16 @@ bool are_relocated(ElfW(Addr) span, const SlotsOfObject& slots) {
 /// check is used, after some tries, for an object whose pages another tool has made writable again.
 bool is_complete(const dl_phdr_info& info, const SlotsOfObject& slots) {
   const auto page_size = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
-  ElfW(Addr) span = 0;
   std::optional<bool> closed;
   for (int i = 0; i < info.dlpi_phnum; ++i) {
     const ElfW(Phdr)& part = info.dlpi_phdr[i];
-    span = std::max(span, part.p_vaddr + part.p_memsz);
     if (part.p_type != PT_GNU_RELRO) continue;
     const std::uintptr_t begin = (info.dlpi_addr + part.p_vaddr) & ~(page_size - 1);
     const std::uintptr_t end = (info.dlpi_addr + part.p_vaddr + part.p_memsz) & ~(page_size - 1);
     if (begin < end) closed = mapping_of(begin).protection == PROT_READ;
   }
   if (closed.has_value() && (*closed || g_failed_searches < kMostSearches)) return *closed;
-  return info.dlpi_addr == 0 || are_relocated(span, slots);
+  return info.dlpi_addr == 0 || are_relocated(span_of(info), slots);
 }
 
 /// Called under the loader's lock: must not call malloc.
@@ -204,11 +216,13 @@ int patch_object(dl_phdr_info* info, std::size_t, void* context) {
   SlotsOfObject& slots = request.slots;
   slots.clear();
   bool has_room = true;
-  each_import(imports, info->dlpi_addr, [&](void** slot, const char* name) {
-    each_patch(request, imports.object, name, [&](void* replacement) {
-      has_room = slots.add({slot, replacement}) && has_room;
-    });
-  });
+  const bool with_data = request.choice != nullptr;
+  each_import(imports, info->dlpi_addr, with_data,
+              [&](void** slot, const ElfW(Sym) & symbol, const char* name, bool in_data) {
+                each_patch(request, imports.object, name, [&](const ImportPatch& patch) {
+                  has_room = slots.add({slot, &patch, in_data, symbol.st_shndx != SHN_UNDEF}) && has_room;
+                });
+              });
   if (!has_room || (!slots.empty() && !is_complete(*info, slots))) {
     if (g_failed_searches < kMostSearches) {
       request.postponed = true;
@@ -219,10 +233,17 @@ int patch_object(dl_phdr_info* info, std::size_t, void* context) {
   }
   // If the list is full, the object is inspected again, which changes nothing.
   static_cast<void>(g_seen.add(info->dlpi_addr));
+  if (request.choice != nullptr) request.choice->inspected(info->dlpi_addr, info->dlpi_name);
   Mapping around;  // read only once: the slots of an object are close together
-  for (const auto& [slot, replacement] : slots) {
-    if (__atomic_load_n(slot, __ATOMIC_ACQUIRE) == replacement) continue;
-    if (write_slot(slot, replacement, around)) ++request.written;
+  for (const auto& [slot, patch, in_data, defined_here] : slots) {
+    void* const value = __atomic_load_n(slot, __ATOMIC_ACQUIRE);
+    if (value == patch->replacement) continue;
+    const auto is_wanted = [&] {
+      return request.choice->wants(
+          {*patch, imports.object, info->dlpi_addr, info->dlpi_addr + span_of(*info), value, in_data, defined_here});
+    };
+    if (request.choice != nullptr && !is_wanted()) continue;
+    if (write_slot(slot, patch->replacement, around)) ++request.written;
   }
   return 0;
 }
@@ -235,9 +256,9 @@ ElfW(Addr) own_base() {
 
 }  // namespace
 
-Patched patch_imports(std::span<const std::span<const ImportPatch>> groups) noexcept {
+Patched patch_imports(std::span<const std::span<const ImportPatch>> groups, const SlotChoice* choice) noexcept {
   const NotCancelled not_cancelled;
-  Request request{groups, own_base(), 0, false, false, false, nullptr, {}};
+  Request request{groups, choice, own_base(), 0, false, false, false, nullptr, {}};
   dl_iterate_phdr(patch_object, &request);
   request.slots.release();
   if (request.searched) {
@@ -271,7 +292,7 @@ std::size_t import_slots(const char* library, const char* symbol, std::span<void
     auto& of = *static_cast<SlotsWanted*>(context);
     const Imports imports = imports_of(*info);
     if (strcmp(imports.object, of.library) != 0) return 0;
-    each_import(imports, info->dlpi_addr, [&](void** slot, const char* name) {
+    each_import(imports, info->dlpi_addr, false, [&](void** slot, const ElfW(Sym)&, const char* name, bool) {
       if (strcmp(name, of.symbol) == 0 && of.found < of.out.size()) of.out[of.found++] = slot;
     });
     return 1;

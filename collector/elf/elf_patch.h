@@ -25,10 +25,30 @@ struct Patched {
   const char* given_up;
 };
 
+/// A slot of an object that could be redirected.
+struct FoundSlot {
+  const ImportPatch& patch;
+  const char* object;        ///< its file name
+  std::uintptr_t base, end;  ///< addresses of the object
+  const void* value;         ///< what is in the slot
+  bool in_data;              ///< a variable of the object has the address
+  bool defined_here;         ///< the object has a function of this name itself
+};
+
+/// For a caller that does not want every slot. Both functions run under the loader's lock: they must not call malloc.
+struct SlotChoice {
+  bool (*wants)(const FoundSlot& slot) noexcept;
+  /// Called for each object, by its path, when it is inspected for the last time.
+  void (*inspected)(std::uintptr_t base, const char* path) noexcept;
+};
+
 /// Redirects every slot of the patches in every loaded object that was not inspected yet, except the provider itself.
 /// The symbols of a group must begin with the same two characters. An object that is still being loaded is inspected
 /// again after 1, 2, 4, ... ms, for about a second. Not thread-safe against itself; only for set-up and later searches.
-Patched patch_imports(std::span<const std::span<const ImportPatch>> groups) noexcept;
+/// @param choice  nullptr: all slots through which functions are called or their addresses are taken in code; else also
+///                variables with such an address
+Patched patch_imports(std::span<const std::span<const ImportPatch>> groups,
+                      const SlotChoice* choice = nullptr) noexcept;
 
 /// The next patch_imports() inspects all objects again.
 void inspect_all_again() noexcept;
