@@ -38,6 +38,9 @@ void add_recording_options(Parser command, const std::shared_ptr<recorder::Recor
           "Without it only where the output folder is on a network file system: below $SLURM_TMPDIR, $TMPDIR or "
           "/tmp")
       .type_name("DIR");
+  command.add_flag("--native", options->native,
+                   "Sample what C, C++ and Python's larger objects allocate, with their stacks: a line for host memory "
+                   "that grows and is no tensor");
   command.add_option("--spool-mib", options->spool_mib, "Shared memory per recorded process")
       .range_unsigned(1, 4096)
       .capture_default_str();

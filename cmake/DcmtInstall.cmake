@@ -68,7 +68,7 @@ endif()
 install(FILES ${PROJECT_BINARY_DIR}/share/dcmt/undeleted_names.py ${PROJECT_BINARY_DIR}/share/dcmt/csv_to_parquet.py
   DESTINATION share/dcmt)
 if(DCMT_COLLECTOR)
-  install(TARGETS dcmt_agent dcmt_standby LIBRARY DESTINATION lib/dcmt)
+  install(TARGETS dcmt_agent dcmt_standby dcmt_native LIBRARY DESTINATION lib/dcmt)
   if(TARGET dcmt_cuda)
     install(TARGETS dcmt_cuda LIBRARY DESTINATION lib/dcmt)
   endif()

@@ -24,6 +24,7 @@ ALLOWED = {
     "collector/elf": (),
     "collector/torch": ("collector/agent", "collector/elf", "collector/include", "trace"),
     "collector/cuda": ("collector/agent", "collector/elf", "collector/include", "trace"),
+    "collector/native": ("collector/agent", "collector/elf", "collector/include", "trace"),
     "collector/python": ("collector/agent", "collector/include", "trace"),
     "collector/scan": ("trace",),
     "collector/recorder": ("collector/agent", "collector/include", "collector/scan", "trace"),
@@ -42,8 +43,8 @@ ALLOWED = {
 
 # These are built and run without torch, CUDA and Python, so they must not include any of their headers.
 WITHOUT_TORCH = (
-    "trace", "analyzer", "convert", "render", "cli", "gui", "collector/agent", "collector/elf", "collector/recorder", "collector/scan",
-    "collector/include"
+    "trace", "analyzer", "convert", "render", "cli", "gui", "collector/agent", "collector/elf", "collector/native", "collector/recorder",
+    "collector/scan", "collector/include"
 )
 FOREIGN = re.compile(r"^(torch/|ATen/|c10/|caffe2/|pybind11/|Python\.h|internal/pycore|frameobject\.h|cuda|cupti|nccl)")
 

@@ -142,7 +142,7 @@ def test_strangers_on_the_socket(tmp_path, runtime):
         path = runtime / "dc-memtrace" / f"{process.pid}.socket"
         assert ask(path, b"x") == b""
         assert ask(path, b"\0" * 1064) == b""
-        other = struct.pack("<8sIIIIIiII1024s", b"DCMTSBY1", 99, 0, 1, 0, 0, 0, 0, 0, b"")
+        other = struct.pack("<8sIIIIIiIII1024s", b"DCMTSBY1", 99, 0, 1, 0, 0, 0, 0, 0, 0, b"")
         assert b"another version of dc-memtrace" in ask(path, other)
         with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as silent:
             silent.connect(str(path))

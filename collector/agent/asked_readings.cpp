@@ -162,6 +162,7 @@ void set_exit_wait(std::int32_t seconds) noexcept {
 }
 
 void await_last_reading() noexcept {
+  if (const NativeProvider* native = native_provider(); native != nullptr) native->program_ends();
   if (!recording() || g_exit_wait == 0) return;
   const int error = errno;
   const Inside inside;

@@ -15,6 +15,8 @@ inline constexpr char kEnvExitWait[] = "DC_MEMTRACE_EXIT_WAIT";
 inline constexpr int kDefaultExitWait = 2;
 /// "0": the program is not held for readings at points of its work.
 inline constexpr char kEnvHolds[] = "DC_MEMTRACE_HOLDS";
+/// "1": allocations of C and C++ are sampled.
+inline constexpr char kEnvNative[] = "DC_MEMTRACE_NATIVE";
 /// A file with parameters, as pairs of std::int64_t (graph and key), ascending: what their releases leave is fenced
 /// (docs/decisions/proving.md). Unset: nothing is.
 inline constexpr char kEnvProve[] = "DC_MEMTRACE_PROVE";

@@ -154,8 +154,8 @@ bool is_loaded(const char* library) noexcept {
 
 bool has_cupti() noexcept { return is_loaded("libcupti.so.13") || is_loaded("libcupti.so.12"); }
 
-void load_providers(const char* libraries, const char* prepared, void (*start_python)(void (*start)()),
-                    bool kernels) noexcept {
+void load_providers(const char* libraries, const char* prepared, void (*start_python)(void (*start)()), bool kernels,
+                    bool native) noexcept {
   load_torch_provider(libraries, prepared);
   if (refused()) return;
   if (dlsym(RTLD_DEFAULT, "PyGILState_GetThisThreadState") != nullptr) load_python_provider(libraries, start_python);
@@ -163,6 +163,11 @@ void load_providers(const char* libraries, const char* prepared, void (*start_py
     char path[4096];
     snprintf(path, sizeof path, "%s/libdcmt_cuda.so", libraries);
     load_optional(path, "libdcmt_cuda.so");
+  }
+  if (native) {
+    char path[4096];
+    snprintf(path, sizeof path, "%s/libdcmt_native.so", libraries);
+    load_optional(path, "libdcmt_native.so");
   }
   dl_iterate_phdr(populate_if_ours, nullptr);
 }

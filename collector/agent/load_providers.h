@@ -10,9 +10,9 @@ namespace dcmt::agent {
 /// prepared for exactly this build of torch has priority: `prepared`/BUILD_ID/libdcmt_torch.so. `prepared` may be null
 /// or empty. A provider checks whether it fits before it hooks anything (collector/torch/facts/version_gate.h). In a
 /// program that already runs, `start_python` calls the Python provider's start; nullptr: the calling thread does. If
-/// `kernels` is false, the provider for CUDA is not loaded.
-void load_providers(const char* libraries, const char* prepared, void (*start_python)(void (*start)()),
-                    bool kernels) noexcept;
+/// `kernels` is false, the provider for CUDA is not loaded; that for allocators only if `native` is true.
+void load_providers(const char* libraries, const char* prepared, void (*start_python)(void (*start)()), bool kernels,
+                    bool native) noexcept;
 
 /// True if the process has CUPTI, which is part of a torch that was built for CUDA.
 bool has_cupti() noexcept;

@@ -265,6 +265,26 @@ DCMT_AGENT_API void register_cuda_provider(const CudaProvider* provider) noexcep
 /// The registered CUDA provider, or nullptr.
 DCMT_AGENT_API const CudaProvider* cuda_provider() noexcept;
 
+/// The functions of the native provider.
+struct NativeProvider {
+  std::uint32_t size = sizeof(NativeProvider);
+
+  /// Objects were loaded: hooks their calls of allocators, too. Call it where the loader's lock may be taken.
+  void (*objects_changed)() noexcept;
+
+  /// The program has ended: what it frees from here on was alive when it ended.
+  void (*program_ends)() noexcept;
+
+  /// The recording has ended and the gate is closed: like TorchProvider::leave.
+  void (*leave)() noexcept;
+};
+
+/// Called by the native provider when a recording starts and its hooks are in place; nullptr: unregisters it.
+DCMT_AGENT_API void register_native_provider(const NativeProvider* provider) noexcept;
+
+/// The registered native provider, or nullptr.
+DCMT_AGENT_API const NativeProvider* native_provider() noexcept;
+
 /// Called by the torch provider instead if its self-check failed. Nothing is recorded, and the recorder prints `why`.
 DCMT_AGENT_API void refuse(const char* why) noexcept;
 

@@ -11,6 +11,7 @@ namespace {
 
 constinit const PythonProvider* g_python = nullptr;
 constinit const CudaProvider* g_cuda = nullptr;
+constinit const NativeProvider* g_native = nullptr;
 constinit bool g_refused = false;
 constinit char g_why_refused[sizeof(spool::Header::message)] = {};
 
@@ -21,6 +22,9 @@ const PythonProvider* python_provider() noexcept { return g_python; }
 
 void register_cuda_provider(const CudaProvider* provider) noexcept { g_cuda = provider; }
 const CudaProvider* cuda_provider() noexcept { return g_cuda; }
+
+void register_native_provider(const NativeProvider* provider) noexcept { g_native = provider; }
+const NativeProvider* native_provider() noexcept { return g_native; }
 
 void refuse(const char* why) noexcept {
   g_refused = true;

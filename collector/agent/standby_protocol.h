@@ -12,7 +12,7 @@ namespace dcmt::agent {
 inline constexpr char kStandby[] = "standby";
 
 /// Increment it with any change of this file.
-inline constexpr uint32_t kStandbyProtocol = 4;
+inline constexpr uint32_t kStandbyProtocol = 5;
 inline constexpr char kStandbyMagic[8] = {'D', 'C', 'M', 'T', 'S', 'B', 'Y', '1'};
 
 enum class Ask : uint32_t {
@@ -37,6 +37,7 @@ struct StandbyRequest {
   int32_t exit_wait;    ///< seconds
   uint32_t may_trace;   ///< 1: the recorder asks for permission to read the process's memory (PR_SET_PTRACER)
   uint32_t kernels;     ///< 1: launches and copies on GPUs are observed, through CUPTI
+  uint32_t native;      ///< 1: allocations of C and C++ are sampled
   char prepared[1024];  ///< folder of the providers made on this machine; empty: none
 };
 

@@ -111,7 +111,7 @@ void start() noexcept {
   open_gate();
   {
     Inside inside;
-    load_providers(libraries, getenv(kEnvPrepared), nullptr, true);
+    load_providers(libraries, getenv(kEnvPrepared), nullptr, true, integer(getenv(kEnvNative), 0) != 0);
   }
   if (!refused()) spool_header()->state.store(static_cast<std::uint32_t>(spool::AgentState::kRecording));
   set_holds(integer(getenv(kEnvHolds), 1) != 0);
@@ -144,6 +144,8 @@ void leave_all() noexcept {
   const Inside inside;
   drop_main_thread_work();
   const TorchProvider* torch = torch_provider();
+  // Of the slots that both have redirected, its hooks came last.
+  if (const NativeProvider* native = native_provider(); native != nullptr) native->leave();
   if (const CudaProvider* cuda = cuda_provider(); cuda != nullptr) cuda->leave();
   if (torch != nullptr) torch->leave();
   if (const PythonProvider* python = python_provider(); python != nullptr) python->leave();
@@ -152,6 +154,7 @@ void leave_all() noexcept {
   leave_spool();
   register_cuda_provider(nullptr);
   register_python_provider(nullptr);
+  register_native_provider(nullptr);
   forget_ranges();
   forget_followed_sizes();
   if (torch != nullptr) {
@@ -204,7 +207,7 @@ const char* begin_session(const SessionOptions& options) noexcept {
   set_starting(true);
   {
     const Inside inside;
-    load_providers(options.libraries, options.prepared, start_on_main_thread, options.kernels);
+    load_providers(options.libraries, options.prepared, start_on_main_thread, options.kernels, options.native);
     write_gpu_blocks(false);
     g_why_no_kernels = options.kernels && !refused() ? watch_kernels() : nullptr;
     close_thread_chunk();
@@ -254,7 +257,9 @@ void note_objects_changed() noexcept { g_hot.objects_changed.store(1, std::memor
 bool consume_objects_changed() noexcept {
   const bool own = t_state.has_loaded != 0;
   t_state.has_loaded = 0;
-  return g_hot.objects_changed.exchange(0, std::memory_order_relaxed) != 0 || own;
+  const bool changed = g_hot.objects_changed.exchange(0, std::memory_order_relaxed) != 0 || own;
+  if (const NativeProvider* native = native_provider(); changed && native != nullptr) native->objects_changed();
+  return changed;
 }
 
 void set_torch_version(const char* version) noexcept {

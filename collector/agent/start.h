@@ -28,6 +28,7 @@ struct SessionOptions {
   Detail detail;
   std::int32_t exit_wait;  ///< seconds
   bool kernels;            ///< observe launches and copies on GPUs
+  bool native;             ///< sample allocations of C and C++
   const char* operators;   ///< path of the compiled table of operators; must exist during this call
   const char* libraries;   ///< folder of the providers
   const char* prepared;

@@ -182,7 +182,7 @@ const char* begin_as_asked(const Received& received, pid_t recorder) noexcept {
   }
   if (request.may_trace != 0) prctl(PR_SET_PTRACER, static_cast<unsigned long>(recorder), 0, 0, 0);
   return begin_session({received.descriptors[kSpool], chunks, static_cast<Detail>(request.detail), request.exit_wait,
-                        request.kernels != 0, operators, libraries, prepared});
+                        request.kernels != 0, request.native != 0, operators, libraries, prepared});
 }
 
 /// Handles a message of the recorder; false if the session ends.

@@ -40,6 +40,9 @@ inline constexpr char kGpuMemoryUnknown[] =
 // Of a trace made of a memory snapshot: 'whole' | 'late' (something was allocated already when its history began) |
 // 'none'.
 inline constexpr char kHistory[] = "history";
+// Of sampled allocations of C and C++: mean bytes between two samples at the end; sampled ones that were not followed.
+inline constexpr char kNativeInterval[] = "native_interval";
+inline constexpr char kNativeMissed[] = "native_missed";
 inline constexpr char kHolds[] = "holds";
 inline constexpr char kHeldNs[] = "held_ns";
 inline constexpr char kLongestHoldNs[] = "longest_hold_ns";

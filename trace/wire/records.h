@@ -65,6 +65,9 @@ enum class RecordType : std::uint16_t {
   kGpu,               ///< GpuRecord, once for each GPU, after its first kReserved
   kModule,            ///< ModuleRecord: the thread's next blocks belong to another module than its last one
   kFence,             ///< FenceRecord: what happened to a released storage under `prove`, and what the program computed
+  kNativeObject,      ///< NativeObjectRecord, before the stack of a sample leads through the object
+  kNativeSample,      ///< NativeSampleRecord + bytes of the stack, stamped after the allocation
+  kNativeEnd,         ///< NativeEndRecord, stamped before the free
 };
 
 /// How many sequences a record of this type uses, beginning with its own: one for each event that it stands for.
@@ -419,6 +422,45 @@ struct FenceRecord {
   std::uint64_t stack;
 };
 static_assert(sizeof(FenceRecord) == 88);
+
+/// A loaded object of code.
+struct NativeObjectRecord {
+  RecordHeader header;
+  std::uint64_t base;  ///< what is added to the addresses in its file
+  std::uint64_t path;  ///< string id
+};
+static_assert(sizeof(NativeObjectRecord) == 40);
+
+enum class NativeCall : std::uint32_t { kMalloc, kRealloc, kNew, kMmap };
+
+/// Registers by which a stack is unwound: those that a function keeps for its caller.
+struct StackRegisters {
+  std::uint64_t rip, rsp, rbp, rbx, r12, r13, r14, r15;
+};
+
+/// An allocation that was sampled: each byte is with the same probability, the allocation if one of its bytes is. At
+/// most kMaxNativeStack bytes of the stack follow, from `registers.rsp` on.
+struct NativeSampleRecord {
+  RecordHeader header;  ///< aux: NativeCall
+  std::uint64_t address;
+  std::uint64_t bytes;
+  std::uint64_t interval;  ///< mean number of bytes between two samples
+  std::uint64_t missed;    ///< sampled allocations so far that could not be followed to their end; they have no record
+  std::uint64_t stack;     ///< StackRecord id or 0
+  StackRegisters registers;
+  std::uint64_t stack_bytes;
+};
+static_assert(sizeof(NativeSampleRecord) == 136);
+inline constexpr std::size_t kMaxNativeStack = 4096;
+
+/// A sampled allocation ends. In a kNativeEnd with this flag it did not: its realloc has failed.
+inline constexpr std::uint32_t kNativeGoesOn = 1u << 0;
+
+struct NativeEndRecord {
+  RecordHeader header;  ///< aux: flag above
+  std::uint64_t address;
+};
+static_assert(sizeof(NativeEndRecord) == 32);
 
 /// Counts of calls that gave the GPU work while a released storage was alive, so far in this process. The difference of
 /// two of these records is what was observed in between.

@@ -12,6 +12,7 @@
 #include "collector/recorder/assemble/loss_book.h"
 #include "collector/recorder/assemble/marks.h"
 #include "collector/recorder/assemble/module_book.h"
+#include "collector/recorder/assemble/native_book.h"
 #include "collector/recorder/assemble/operators.h"
 #include "collector/recorder/assemble/out_of_memory.h"
 #include "collector/recorder/assemble/owner_book.h"
@@ -181,6 +182,7 @@ class Assembler::Impl {
   }
   Status string(std::string_view bytes);
   Status stack(std::string_view bytes);
+  Status native_sample(std::string_view bytes);
   Status memory_allocated() { return operators_.running() == 0 ? phases_.memory_allocated() : Status{}; }
   /// The bytes of the storage at this address go.
   void bytes_go(std::uint64_t storage);
@@ -221,6 +223,7 @@ class Assembler::Impl {
   StreamNumbers streams_{journal_};
   SegmentBook segments_{journal_, streams_};
   GpuBook gpus_{journal_};
+  NativeBook natives_{journal_, dictionary_};
   Lifetimes lifetimes_;
   Marks marks_;
   OutOfMemory out_of_memory_;
@@ -268,6 +271,7 @@ Status Assembler::Impl::resume() {
   DCMT_RETURN_IF_ERROR(operators_.resume());
   DCMT_RETURN_IF_ERROR(phases_.start());
   phases_.resume();
+  natives_.resume();
   DCMT_RETURN_IF_ERROR(streams_.resume());
   DCMT_RETURN_IF_ERROR(segments_.resume());
   DCMT_RETURN_IF_ERROR(modules_.resume());
@@ -461,6 +465,12 @@ Status Assembler::Impl::dispatch(std::string_view bytes, const wire::RecordHeade
       return pass(lifetimes_, &Lifetimes::block_free_done, bytes, "the end of a block's use");
     case RecordType::kBlockFound:
       return {};  // PastBook has it
+    case RecordType::kNativeObject:
+      return pass(natives_, &NativeBook::object, bytes, "an object of code");
+    case RecordType::kNativeSample:
+      return native_sample(bytes);
+    case RecordType::kNativeEnd:
+      return pass(natives_, &NativeBook::end, bytes, "the end of a sampled allocation");
     case RecordType::kOutOfMemory:
       return pass(out_of_memory_, &OutOfMemory::apply, bytes, "an out-of-memory error");
   }
@@ -480,6 +490,12 @@ Status Assembler::Impl::stack(std::string_view bytes) {
   const auto frames = tail_of<wire::StackRecord>(bytes, record->count * sizeof(wire::StackFrame));
   if (!frames) return journal_.bad_record("a stack");
   return dictionary_.define_stack(record->id, *frames);
+}
+
+Status Assembler::Impl::native_sample(std::string_view bytes) {
+  const auto record = view_as<wire::NativeSampleRecord>(bytes);
+  const auto copy = record ? tail_of<wire::NativeSampleRecord>(bytes, record->stack_bytes) : std::nullopt;
+  return copy ? natives_.sample(*record, *copy) : journal_.bad_record("a sampled allocation");
 }
 
 void Assembler::Impl::bytes_go(std::uint64_t storage) {
@@ -552,6 +568,7 @@ Status Assembler::Impl::finish() {
   DCMT_RETURN_IF_ERROR(out_of_memory_.finish());
   DCMT_RETURN_IF_ERROR(write_open_rows());
   DCMT_RETURN_IF_ERROR(segments_.finish());
+  DCMT_RETURN_IF_ERROR(natives_.finish());
   if (records_ != 0 || has_past_) DCMT_RETURN_IF_ERROR(journal_.rows.finish(journal_.now));
   DCMT_RETURN_IF_ERROR(censuses_.see_sources_of_held(files_));
   DCMT_RETURN_IF_ERROR(losses_.commit());

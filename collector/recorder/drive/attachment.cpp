@@ -70,6 +70,7 @@ Status Attachment::ask(const OperatorTables& operators) {
   request.exit_wait = options_.exit_wait;
   request.may_trace = options_.owners && needs_permission() ? 1 : 0;
   request.kernels = options_.kernels ? 1 : 0;
+  request.native = options_.native ? 1 : 0;
   options_.prepared.copy(request.prepared, sizeof request.prepared - 1);
   std::vector<int> descriptors{memory_.get(), table.get()};
   Descriptor providers;

@@ -139,6 +139,7 @@ Expected<RunResult> run(const RunOptions& options) {
                                      {agent::kEnvExitWait, std::to_string(options.exit_wait)},
                                      {agent::kEnvHolds, options.owners && options.holds ? "1" : "0"},
                                      {agent::kEnvOperators, operators_file}});
+  if (options.native) variables.emplace_back(agent::kEnvNative, "1");
   if (!options.prove.empty()) {
     variables.emplace_back(agent::kEnvProve, proved_file);
     variables.emplace_back(agent::kEnvProveBy, options.prove_by);

@@ -112,6 +112,54 @@ std::optional<std::string> ElfFile::variable_at(Address value) const {
   return variable;
 }
 
+std::vector<FileFunction> ElfFile::functions() const {
+  std::vector<FileFunction> functions;
+  for (const std::uint32_t table : {SHT_SYMTAB, SHT_DYNSYM}) {
+    each_symbol(bytes_, table, [&](const Elf64_Sym& found, std::string_view name) {
+      const auto type = ELF64_ST_TYPE(found.st_info);
+      const bool is_here = found.st_shndx != SHN_UNDEF && (type == STT_FUNC || type == STT_GNU_IFUNC);
+      if (is_here) functions.push_back({found.st_value, found.st_size, name});
+      return false;
+    });
+  }
+  std::ranges::stable_sort(functions, {}, &FileFunction::begin);
+  const auto again = std::ranges::unique(functions, {}, &FileFunction::begin);
+  functions.erase(again.begin(), again.end());
+  return functions;
+}
+
+std::string_view ElfFile::content_at(Address value) const {
+  std::string_view content;
+  each_segment(bytes_, [&](const Elf64_Phdr& segment) {
+    if (value < segment.p_vaddr || value - segment.p_vaddr >= segment.p_filesz) return;
+    const Address skipped = value - segment.p_vaddr;
+    if (segment.p_offset + skipped >= bytes_.size()) return;
+    content = bytes_.substr(segment.p_offset + skipped, segment.p_filesz - skipped);
+  });
+  return content;
+}
+
+Address ElfFile::unwind_index() const {
+  const auto header = entry_at<Elf64_Ehdr>(bytes_, 0);
+  for (std::uint64_t i = 0; i < header.e_phnum; ++i) {
+    const auto segment = entry_at<Elf64_Phdr>(bytes_, header.e_phoff, i);
+    if (segment.p_type == PT_GNU_EH_FRAME) return segment.p_vaddr;
+  }
+  return 0;
+}
+
+std::string_view ElfFile::section(std::string_view name) const {
+  const auto header = entry_at<Elf64_Ehdr>(bytes_, 0);
+  const std::string_view names = content_of(bytes_, entry_at<Elf64_Shdr>(bytes_, header.e_shoff, header.e_shstrndx));
+  for (std::uint64_t i = 0; i < header.e_shnum; ++i) {
+    const auto section = entry_at<Elf64_Shdr>(bytes_, header.e_shoff, i);
+    if (section.sh_name >= names.size() || section.sh_type == SHT_NOBITS) continue;
+    const std::string_view found = names.substr(section.sh_name, names.find('\0', section.sh_name) - section.sh_name);
+    if (found == name && (section.sh_flags & SHF_COMPRESSED) == 0) return content_of(bytes_, section);
+  }
+  return {};
+}
+
 Address ElfFile::first_page() const {
   std::optional<Address> first;
   each_segment(bytes_, [&](const Elf64_Phdr& segment) {
