@@ -8,6 +8,7 @@
 #include "analyzer/model/curve_view.h"
 #include "analyzer/model/holders_view.h"
 #include "analyzer/model/memory_view.h"
+#include "analyzer/model/native_view.h"
 #include "analyzer/model/saved_view.h"
 #include "analyzer/model/views.h"
 #include "analyzer/ranks/rank_comparison.h"
@@ -144,6 +145,11 @@ Status show_memory(const LoadedTrace& trace, const ShowOptions& /*options*/, con
   return {};
 }
 
+Status show_native(const LoadedTrace& trace, const ShowOptions& /*options*/, const Style& style, Shown& shown) {
+  shown.add(model::native_view(trace.path, trace.analysis), [&](const auto& view) { return native_text(view, style); });
+  return {};
+}
+
 Status show_curve(OpenedTrace& trace, const ShowOptions& options, const Style& style, Shown& shown) {
   DCMT_ASSIGN_OR_RETURN(analyzer::CurveOverview curve, analyzer::curve_overview(trace.database, options.curve));
   shown.add(model::CurveView{trace.path, trace.rank, std::move(curve)},
@@ -225,7 +231,7 @@ void add_grouping(Parser view, const std::shared_ptr<ShowOptions>& options) {
 
 void add_show_command(Parser app, int& exit_code) {
   Parser command = app.add_subcommand(
-      "show", "One view of a trace: curve, peak, releases, live, storage, holders, saved, memory, ranks");
+      "show", "One view of a trace: curve, peak, releases, live, storage, holders, saved, memory, native, ranks");
   command.require_subcommand(0, 1);
   command.callback([command, &exit_code] {
     if (command.subcommand_given()) return;
@@ -339,6 +345,16 @@ void add_show_command(Parser app, int& exit_code) {
       "Examples:\n"
       "  dc-memtrace show memory out/\n"
       "  dc-memtrace show memory out/rank0.dcmt --json");
+
+  auto native = std::make_shared<ShowOptions>();
+  view = add_view(command, "native", "What C and C++ allocate beside torch, by line (run --native)", native,
+                  of_loaded(show_native), exit_code);
+  view.footer(
+      "An estimate from a sample: an allocation is in it with a probability that depends on its size. \"95 %\" is the\n"
+      "interval that has the true number so often. Without debug information a place is a function and an offset.\n\n"
+      "Examples:\n"
+      "  dc-memtrace show native out/\n"
+      "  dc-memtrace show native out/rank0.dcmt --json");
 
   add_ranks_view(command, exit_code);
 }

@@ -15,6 +15,7 @@
 #include "analyzer/model/curve_view.h"
 #include "analyzer/model/holders_view.h"
 #include "analyzer/model/memory_view.h"
+#include "analyzer/model/native_view.h"
 #include "analyzer/model/proof.h"
 #include "analyzer/model/range.h"
 #include "analyzer/model/report.h"
@@ -25,6 +26,7 @@
 #include "analyzer/replay/replay_planner.h"
 #include "analyzer/replay/replay_views.h"
 #include "analyzer/testing/forked_samples.h"
+#include "analyzer/testing/native_samples.h"
 #include "analyzer/testing/object_samples.h"
 #include "analyzer/testing/outside_samples.h"
 #include "analyzer/testing/test_trace.h"
@@ -248,7 +250,8 @@ TEST(JsonSchema, DocumentedKeysAndWrittenKeysAgree) {
   TestTrace files;
   TestTrace objects;
   TestTrace forked;
-  for (TestTrace* each : {&outside, &files, &objects, &forked}) {
+  TestTrace native;
+  for (TestTrace* each : {&outside, &files, &objects, &forked, &native}) {
     for (int step = 0; step < 60; ++step) {
       each->drop(each->allocate(100));
       each->step(step);
@@ -258,6 +261,7 @@ TEST(JsonSchema, DocumentedKeysAndWrittenKeysAgree) {
   ASSERT_TRUE(testing::add_outside_samples(files.save(), {}).ok());
   ASSERT_TRUE(testing::add_object_samples(objects.save(), {}).ok());
   ASSERT_TRUE(testing::add_forked_children(forked.save(), {}).ok());
+  ASSERT_TRUE(testing::add_native_samples(native.save(), {}).ok());
 
   TestTrace twice;
   std::vector<TestTrace::Handle> state;
@@ -288,7 +292,7 @@ TEST(JsonSchema, DocumentedKeysAndWrittenKeysAgree) {
 
   std::vector<std::string> folders;
   for (const TestTrace* each :
-       {&trace, &empty, &streams, &growing, &outside, &files, &objects, &forked, &twice, &fenced, &tied})
+       {&trace, &empty, &streams, &growing, &outside, &files, &objects, &forked, &native, &twice, &fenced, &tied})
     folders.push_back(each->folder().string());
   const auto traces = load_traces(folders, std::nullopt);
   ASSERT_TRUE(traces.ok());
@@ -310,6 +314,7 @@ TEST(JsonSchema, DocumentedKeysAndWrittenKeysAgree) {
       schema.check(json(*saved), "show saved", "saved");
     }
     schema.check(json(model::memory_view(path, analysis)), "show memory", "memory");
+    schema.check(json(model::native_view(path, analysis)), "show native", "native");
     for (const std::string asked : {"finding:1", "storage:1"}) {
       const auto view = model::holders_view(path, analysis, asked);
       if (view.ok()) schema.check(json(*view), "show holders", "holders of " + asked);
@@ -417,6 +422,7 @@ TEST(JsonSchema, ThePageSaysWhatTheModelSays) {
   model.add<model::HoldersView>();
   model.add<model::SavedView>();
   model.add<model::MemoryView>();
+  model.add<model::NativeView>();
   model.add<model::CurveView>();
   model.add<analyzer::RankComparison>();
   model.add<model::ReproduceView>();

@@ -6,6 +6,7 @@
 
 #include "analyzer/model/holders_view.h"
 #include "analyzer/model/memory_view.h"
+#include "analyzer/model/native_view.h"
 #include "analyzer/model/saved_view.h"
 #include "analyzer/model/views.h"
 #include "cli/groups_text.h"
@@ -17,6 +18,7 @@ namespace dcmt::cli {
 [[nodiscard]] std::string live_text(const model::LiveView& view, const Grouping& by, const Style& style);
 [[nodiscard]] std::string releases_text(const model::ReleasesView& view, const Style& style);
 [[nodiscard]] std::string holders_text(const model::HoldersView& view, const Style& style);
+[[nodiscard]] std::string native_text(const model::NativeView& view, const Style& style);
 [[nodiscard]] std::string memory_text(const model::MemoryView& view, const Style& style);
 [[nodiscard]] std::string saved_text(const model::SavedView& view, const std::optional<Grouping>& by,
                                      const Style& style);

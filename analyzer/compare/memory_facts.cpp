@@ -166,6 +166,9 @@ FindingFact finding_fact(const TraceData& data, const Finding& finding, const Al
     if (finding.objects->unit == "step") fact.per_step = finding.objects->per_round;
   } else if (finding.forked) {
     fact.holder = finding.forked->holder;
+  } else if (finding.native) {
+    fact.holder = finding.native->place.function;
+    if (finding.native->unit == "step") fact.per_step = finding.native->per_round;
   } else if (!finding.out_of_memory.empty()) {
     made = finding.out_of_memory.front().oom->by.stack;
   } else if (!finding.items.empty()) {

@@ -19,6 +19,7 @@
 #include "analyzer/load/gpu_memory.h"
 #include "analyzer/load/huge_pages.h"
 #include "analyzer/load/lifetime_index.h"
+#include "analyzer/load/native_memory.h"
 #include "analyzer/load/owners.h"
 #include "analyzer/load/process_memory.h"
 #include "analyzer/load/storage_changes.h"
@@ -72,6 +73,7 @@ class TraceData {
   std::vector<GpuMemory> gpu_memory;      ///< as the driver counted it, by GPU and time
   ProcessMemory memory;                   ///< as the kernel counted it
   ForkedMemory forked;                    ///< of the process's forked children
+  NativeMemory native;                    ///< allocations of C and C++, sampled
   std::vector<SourceFile> sources;        ///< ascending by path
   std::vector<StringId> generated_files;  ///< files with a map to the model's source, ascending
 

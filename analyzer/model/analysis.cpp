@@ -30,7 +30,7 @@ StringId cpu_of(const TraceData& data) {
 /// The device of a finding's storages: of the first one whose block is in the trace.
 StringId device_of(const TraceData& data, const Finding& finding) {
   if (finding.device.valid()) return finding.device;
-  if (finding.outside || finding.objects || finding.forked) return cpu_of(data);
+  if (finding.outside || finding.objects || finding.forked || finding.native) return cpu_of(data);
   if (finding.growth) return analyzer::device_of(data, finding.growth->storages.back().storage);
   if (!finding.out_of_memory.empty()) return finding.out_of_memory.front().oom->device;
   for (const FindingItem& item : finding.items) {
@@ -129,9 +129,10 @@ Expected<Analysis> analyze(const TraceData& data, const Watch& watch) {
       analysis.findings.push_back(std::move(finding));
     }
   };
-  for (const auto rule : {rules::out_of_memory, rules::residual, rules::use_after_release, rules::never_released,
-                          rules::grows, rules::kept_by_traceback, rules::grows_outside, rules::grows_objects,
-                          rules::grows_forked, rules::awaits_stream, rules::reserved_beyond_active}) {
+  for (const auto rule :
+       {rules::out_of_memory, rules::residual, rules::use_after_release, rules::never_released, rules::grows,
+        rules::kept_by_traceback, rules::grows_outside, rules::grows_objects, rules::grows_forked, rules::grows_native,
+        rules::awaits_stream, rules::reserved_beyond_active}) {
     DCMT_RETURN_IF_ERROR(watch.check());
     add(rule(data, analysis.releases));
   }

@@ -101,7 +101,7 @@ struct ReportedFinding : analyzer::FindingBase {
     field("rule", &ReportedFinding::rule,
           "\"out_of_memory\", \"residual\", \"never_released\", \"use_after_release\", \"awaits_stream\", "
           "\"reserved_beyond_active\", \"grows\", \"kept_by_traceback\", \"graphs_without_backward\", "
-          "\"grows_outside\", \"grows_objects\", \"grows_forked\", \"duplicate\"");
+          "\"grows_outside\", \"grows_objects\", \"grows_forked\", \"grows_native\", \"duplicate\"");
     field("classes", &ReportedFinding::classes, "defect classes");
     field("title", &ReportedFinding::title, "");
     field("device", &ReportedFinding::device,
@@ -116,7 +116,8 @@ struct ReportedFinding : analyzer::FindingBase {
         "bytes", &ReportedFinding::bytes,
         "of them, each at its largest; of \"awaits_stream\" and \"reserved_beyond_active\" those that waited, or were "
         "idle; of \"grows_outside\" what was added, or all arrays that are held; of \"grows_objects\" all that it "
-        "holds, as an estimate; of \"grows_forked\" what the children do not share of it, likewise");
+        "holds, as an estimate; of \"grows_forked\" what the children do not share of it, likewise; of "
+        "\"grows_native\" all that is alive of it, likewise");
     field("bytes_each", &ReportedFinding::bytes_each, "if all items have the same");
     field("byte_seconds", &ReportedFinding::byte_seconds, "bytes × time over all items");
     field("dead_at_peak_bytes", &ReportedFinding::dead_at_peak, "");
@@ -149,6 +150,7 @@ struct ReportedFinding : analyzer::FindingBase {
     field("outside", &ReportedFinding::outside, "for the rule \"grows_outside\"");
     field("objects", &ReportedFinding::objects, "for the rule \"grows_objects\"");
     field("forked", &ReportedFinding::forked, "for the rule \"grows_forked\"");
+    field("native", &ReportedFinding::native, "for the rule \"grows_native\"");
     field("duplicate", &ReportedFinding::duplicate, "for the rule \"duplicate\"");
     field("proof", &ReportedFinding::proof, "of a run under `prove`: of the releases of this finding; else null");
   }

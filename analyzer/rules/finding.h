@@ -16,6 +16,7 @@
 #include "analyzer/rules/finding_identity.h"
 #include "analyzer/rules/forked_growth.h"
 #include "analyzer/rules/growth.h"
+#include "analyzer/rules/native_growth.h"
 #include "analyzer/rules/object_growth.h"
 #include "analyzer/rules/outside_growth.h"
 #include "analyzer/time/curve.h"
@@ -72,6 +73,7 @@ struct FindingBase {
   std::optional<OutsideGrowth> outside;  ///< for the rule grows_outside
   std::optional<ObjectGrowth> objects;   ///< for the rule grows_objects
   std::optional<ForkedGrowth> forked;    ///< for the rule grows_forked
+  std::optional<NativeGrowth> native;    ///< for the rule grows_native
   std::optional<Duplicate> duplicate;    ///< for the rule duplicate
   Bytes bytes;                           ///< sum over distinct parameters, each with its maximum
   double byte_seconds = 0;               ///< bytes times time, from `since` to `until` (or the end of the trace)

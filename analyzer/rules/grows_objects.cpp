@@ -11,8 +11,8 @@
 
 #include "analyzer/load/optional_text.h"
 #include "analyzer/rules/object_growth.h"
+#include "analyzer/rules/program_work.h"
 #include "analyzer/rules/rules.h"
-#include "analyzer/time/timeline.h"
 
 namespace dcmt::analyzer {
 namespace {
@@ -26,8 +26,6 @@ constexpr double kLeastOfRun = 0.4;
 constexpr double kMostUnseen = 0.3;
 /// When the program ends, a reading may find that a function has returned before the end is noted; seconds.
 constexpr double kAtEnd = 0.5;
-/// Fewer steps are no unit for growth.
-constexpr double kFewestWorkSteps = 8;
 /// While a reading counts, the program may go on by this part of the run: else the count is of no point of it.
 constexpr double kLongestCount = 0.04;
 
@@ -71,32 +69,6 @@ class ReadingsOfCollection {
 double resident_of(const TraceData& data) {
   return data.memory.samples.empty() ? 0 : static_cast<double>(data.memory.samples.back().all().value);
 }
-
-/// The program's work between two points of its time.
-class ProgramWork {
- public:
-  explicit ProgramWork(const TraceData& data) {
-    for (const Step& step : steps_of(data)) {
-      if (step.to.valid()) ends_.emplace_back(step.to_ns, (ends_.empty() ? 0 : ends_.back().second) + step.count);
-    }
-    if (!ends_.empty()) latest_ = ends_.back().first;
-    if (!data.memory.samples.empty()) latest_ = std::max(latest_, data.memory.samples.back().ns);
-  }
-  /// The program was at work then.
-  [[nodiscard]] TimeNs latest() const { return latest_; }
-  [[nodiscard]] double steps(TimeNs from, TimeNs to) const {
-    return static_cast<double>(steps_by(to) - steps_by(from));
-  }
-
- private:
-  [[nodiscard]] std::int64_t steps_by(TimeNs at) const {
-    const auto after = std::ranges::upper_bound(ends_, at, {}, &std::pair<TimeNs, std::int64_t>::first);
-    return after == ends_.begin() ? 0 : std::prev(after)->second;
-  }
-
-  std::vector<std::pair<TimeNs, std::int64_t>> ends_;  ///< of steps, with their number
-  TimeNs latest_;
-};
 
 std::optional<ObjectGrowth> object_growth_of(const TraceData& data, const ProgramWork& work, CountedSeries found) {
   const ReadingsOfCollection readings(data, found);

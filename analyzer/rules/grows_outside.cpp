@@ -158,10 +158,10 @@ std::string why_of(std::string_view kind) {
 std::string fix_of(std::string_view kind) {
   if (kind == "numpy") return "keep numbers or copies of what is needed, or clear it after use";
   if (kind == "graph") return "add numbers to it, not tensors: .item(), or .detach() where no backward needs it";
-  if (kind == "malloc") return "find the line that allocates: memray run --native, or heaptrack";
+  if (kind == "malloc") return "find the line that allocates: dc-memtrace run --native";
   if (kind == "python") return "find the line that makes the objects: tracemalloc, or memray run";
   if (kind == "shared tensors") return "keep a copy (.clone()) of what is needed of a batch, or drop it after its step";
-  return "find what maps it: strace -f -e trace=mmap,munmap, or memray run --native; close what is no longer used";
+  return "find what maps it: dc-memtrace run --native; close what is no longer used";
 }
 
 std::optional<OutsideGrowth> growth_of(const TraceData& data, const Progress& progress, const ResidentSeries& series) {

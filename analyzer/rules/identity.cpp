@@ -89,6 +89,10 @@ PlacesOfFinding places_of(const TraceData& data, const Finding& finding) {
     places.born.names.insert(without_numbers(finding.forked->holder));
     places.born.functions.insert("forked children");
   }
+  if (finding.native) {
+    places.born.names.insert(finding.native->place.function);
+    places.born.functions.insert("no storage of torch");
+  }
   if (!finding.out_of_memory.empty()) return places;  // the items are what was held then, which differs from run to run
   for (const FindingItem& item : finding.items) {
     places.born.add(data, item.gather);

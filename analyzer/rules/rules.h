@@ -43,6 +43,8 @@ namespace dcmt::analyzer::rules {
 /// Memory that forked children do not share with their parent, because they count references to its objects, or add to
 /// a collection.
 [[nodiscard]] std::vector<Finding> grows_forked(const TraceData& data, const Releases& releases);
+/// Places of C and C++ of whose allocations more and more are alive, by a sample of them.
+[[nodiscard]] std::vector<Finding> grows_native(const TraceData& data, const Releases& releases);
 
 /// D14: storages that outlived their step and that only the frames of a traceback hold. A reading of the memory must
 /// have found them.

@@ -36,6 +36,26 @@ bool is_of_objects(const Finding& outside, const Finding& other) {
          2 * other.objects->per_round.value >= outside.outside->per_step.value;
 }
 
+double per_round_of(const NativeGrowth& growth) { return static_cast<double>(growth.per_round.value); }
+
+/// True if the other finding names who holds the objects that the native memory is of. Objects of Python, torch and
+/// numpy have other parts, too: graphs of autograd, tables.
+bool names_holder_of_native(const Finding& native, const Finding& other) {
+  if (!native.native || !native.native->of_objects) return false;
+  return other.growth || other.objects || (other.outside && other.outside->holder);
+}
+
+/// True if what is known of this growth is its class alone, and places of C and C++ are at least half of it.
+bool is_of_native(const Finding& outside, const std::vector<Finding>& findings) {
+  if (!outside.outside || outside.outside->holder) return false;
+  if (std::ranges::find(kKindsWithObjects, outside.outside->kind) == kKindsWithObjects.end()) return false;
+  double sum = 0;
+  for (const Finding& each : findings) {
+    if (each.native && each.native->unit == outside.outside->unit) sum += per_round_of(*each.native);
+  }
+  return 2 * sum >= static_cast<double>(outside.outside->per_step.value);
+}
+
 template <typename Says>
 void drop_if_said(std::vector<Finding>& findings, const Says& is_said_by) {
   std::set<std::int64_t> said;
@@ -53,6 +73,8 @@ void drop_said_twice(const TraceData& data, std::vector<Finding>& findings) {
   drop_if_said(findings, [&](const Finding& each, const Finding& other) { return is_of_storages(data, each, other); });
   drop_if_said(findings, names_its_holder);
   drop_if_said(findings, is_of_objects);
+  std::erase_if(findings, [&](const Finding& each) { return is_of_native(each, std::vector<Finding>(findings)); });
+  drop_if_said(findings, names_holder_of_native);
 }
 
 }  // namespace dcmt::analyzer

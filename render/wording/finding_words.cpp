@@ -9,6 +9,7 @@
 #include "render/wording/forked_words.h"
 #include "render/wording/growth_words.h"
 #include "render/wording/holder_words.h"
+#include "render/wording/native_words.h"
 #include "render/wording/object_growth_words.h"
 #include "render/wording/proof_words.h"
 #include "render/wording/story_words.h"
@@ -252,6 +253,7 @@ FindingWords finding_words(const std::string& path, const ReportedFinding& findi
   if (finding.outside) return outside_growth_words(finding, form);
   if (finding.objects) return object_growth_words(finding, form);
   if (finding.forked) return forked_words(finding, form);
+  if (finding.native) return native_words(finding, form);
   if (finding.duplicate) return duplicate_words(finding, form);
   const bool is_residual = finding.rule == "residual";
   const bool is_use = finding.rule == "use_after_release";
@@ -284,6 +286,7 @@ std::string next_command(const std::string& path, const ReportedFinding& finding
   if (finding.pools) return fmt::format("dc-memtrace show peak {}", trace);
   if (finding.growth) return fmt::format("dc-memtrace show holders {} {}", trace, finding.number);
   if (finding.outside || finding.objects || finding.forked) return fmt::format("dc-memtrace show memory {}", trace);
+  if (finding.native) return fmt::format("dc-memtrace show native {}", trace);
   if (finding.duplicate) return fmt::format("dc-memtrace show peak {} --by site", trace);
   return fmt::format("dc-memtrace reproduce {} --finding {}", trace, finding.number);
 }

@@ -9,6 +9,7 @@
 #include "render/wording/growth_parts.h"
 #include "render/wording/holder_words.h"
 #include "render/wording/memory_class.h"
+#include "render/wording/native_words.h"
 #include "render/wording/object_growth_words.h"
 
 namespace dcmt::wording {
@@ -59,7 +60,8 @@ std::string growth_sentence(const model::Report& report, const Form& form) {
   }
   std::string kept = sum_sentence(report, "kept_by_traceback", "kept by the traceback of an exception", form) +
                      sum_sentence(report, "graphs_without_backward", "saved for a backward that never ran", form);
-  kept += outside_sentence(report, form) + object_growth_sentence(report, form) + forked_sentence(report, form);
+  kept += outside_sentence(report, form) + object_growth_sentence(report, form) + forked_sentence(report, form) +
+          native_sentence(report, form);
   if (holders.empty()) return kept;
   if (holders.size() > kMostNamed) {
     const auto more = static_cast<std::int64_t>(holders.size() - kMostNamed);
