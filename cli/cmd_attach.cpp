@@ -15,6 +15,7 @@
 #include "cli/installation.h"
 #include "cli/parser.h"
 #include "cli/recording_options.h"
+#include "cli/watch_places.h"
 #include "collector/recorder/drive/attach.h"
 #include "collector/recorder/target/choose_targets.h"
 #include "collector/recorder/target/standby.h"
@@ -147,11 +148,17 @@ void add_attach_command(Parser app, int& exit_code) {
   attach.add_flag("--wait", options->waits,
                   "Wait for a process that has not imported torch yet; at most as long as --duration");
   add_when_options(attach, options);
+  auto watch = std::make_shared<std::vector<std::string>>();
+  add_watch_option(attach, *watch);
   attach.footer(kAttachFooter);
   attach.add_flag("--only-standby", choice->only_standby, "Do not put the agent into a process that is not in standby");
-  attach.callback([options, choice, &exit_code] {
+  attach.callback([options, choice, watch, &exit_code] {
     if (choice->pid == 0 && choice->name.empty() && !choice->all_ranks) {
       throw UsageError{"a process, --name GLOB or --all-ranks, is required"};
+    }
+    if (const Status set = set_watch(*watch, *options); !set.ok()) {
+      exit_code = print_error(set.error());
+      return;
     }
     exit_code = run_attach(*options, *choice);
   });

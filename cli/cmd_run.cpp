@@ -16,6 +16,7 @@
 #include "cli/parser.h"
 #include "cli/rank_summaries.h"
 #include "cli/recording_options.h"
+#include "cli/watch_places.h"
 #include "collector/recorder/drive/run.h"
 #include "collector/recorder/target/launch.h"
 #include "trace/base/printable.h"
@@ -37,6 +38,8 @@ constexpr char kFooter[] =
     "  dc-memtrace run --operators my_operators.toml -- python train.py\n"
     "  dc-memtrace run --standby -- python train.py\n"
     "  dc-memtrace run --steps 3:6 --max-disk 500MiB -- python train.py\n"
+    "  dc-memtrace run --watch last#1 -- python train.py\n"
+    "  dc-memtrace run --watch train.py:18 -- python train.py\n"
     "Exit code: the command's own; 128 + N if signal N ended it; 125 if dc-memtrace failed before it was started;\n"
     "126 if it cannot be executed, 127 if it was not found.";
 
@@ -140,13 +143,15 @@ void add_run_command(Parser app, int& exit_code) {
   run.add_flag("!--no-hold", options->holds,
                "Do not let the program wait while its variables are read. Without this option it waits some 10 ms at "
                "a time, 0.6 s and 0.2 % of its time in all");
+  auto watch = std::make_shared<std::vector<std::string>>();
+  add_watch_option(run, *watch);
   auto standby = std::make_shared<bool>(false);
   run.add_flag("--standby", *standby,
                "Record nothing now: each process that uses torch waits until dc-memtrace attach asks for it. Options "
                "of the recording go there");
   run.prefix_command();
   run.footer(kFooter);
-  run.callback([run, options, every, standby, &exit_code] {
+  run.callback([run, options, every, standby, watch, &exit_code] {
     // All words from the first one that is no option, without the dashes. The command may have options of its own.
     options->command = run.remaining();
     const std::vector<std::string>& rest = words_from_dashes();
@@ -159,6 +164,11 @@ void add_run_command(Parser app, int& exit_code) {
     options->command = with_interpreter(std::move(options->command));
     // If steps are named, only these are kept.
     if (!options->retention.steps.empty() && !every.given()) options->retention.every = 0;
+    if (const Status set = set_watch(*watch, *options); !set.ok()) {
+      print_error(set.error());
+      exit_code = kExitNotStarted;
+      return;
+    }
     exit_code = *standby ? run_in_standby(*options) : run_command(*options);
   });
 }

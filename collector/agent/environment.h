@@ -29,5 +29,7 @@ inline constexpr unsigned kMaxTableFunctions = 64;
 
 /// For tests: "closed:N" or "taken:N" kills the process inside its N-th change of chunks (see README.md).
 inline constexpr char kEnvTestKill[] = "DC_MEMTRACE_TEST_KILL_AT_CHUNK";
+/// For tests: set, there are no watchpoints.
+inline constexpr char kEnvTestNoWatchpoints[] = "DC_MEMTRACE_TEST_NO_WATCHPOINTS";
 
 }  // namespace dcmt::agent

@@ -131,6 +131,12 @@ struct PythonPlace {
   std::int32_t offset = -1;  ///< of the instruction, in bytes; negative: before the first
 };
 
+/// A line of the program's source.
+struct PythonLine {
+  const char* file;  ///< the end of its path, from the begin of a name on
+  int line;
+};
+
 /// The functions of the Python provider.
 struct PythonProvider {
   std::uint32_t size = sizeof(PythonProvider);
@@ -169,6 +175,9 @@ struct PythonProvider {
 
   /// True once a captured stack had a function that gathers by making storages.
   bool (*births_by_functions)() noexcept;
+
+  /// True if a frame of the calling thread is at one of these lines.
+  bool (*runs_at)(const PythonLine* lines, std::uint32_t count) noexcept;
 
   /// The recording has ended and the gate is closed: like TorchProvider::leave.
   void (*leave)() noexcept;

@@ -23,6 +23,7 @@ constinit const agent::PythonProvider kProvider{sizeof(agent::PythonProvider),
                                                 prepare_visit,
                                                 function_here,
                                                 births_by_functions,
+                                                runs_at,
                                                 unwatch_codes};
 
 /// `version` is Py_GetVersion().

@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <atomic>
 #include <cstddef>
+#include <string_view>
 
 #include "collector/agent/provider.h"
 #include "collector/python/codes.h"
 #include "collector/python/hash.h"
 #include "collector/python/interpreter.h"
+#include "collector/python/text.h"
 
 namespace dcmt::python_provider {
 namespace {
@@ -92,11 +94,34 @@ std::uint64_t id_of(const dcmt_py_position* positions, unsigned count, bool more
   return id;
 }
 
+/// @param end  from the begin of a name on
+bool is_path_of(std::string_view path, std::string_view end) noexcept {
+  if (!path.ends_with(end)) return false;
+  return path.size() == end.size() || path[path.size() - end.size() - 1] == '/';
+}
+
 }  // namespace
 
 const void* innermost_frame() noexcept {
   const PyThreadState* const thread = dcmt_py_thread();
   return thread != nullptr ? dcmt_py_innermost(thread) : nullptr;
+}
+
+bool runs_at(const agent::PythonLine* lines, std::uint32_t count) noexcept {
+  PyThreadState* const thread = dcmt_py_thread();
+  if (thread == nullptr) return false;
+  dcmt_py_position positions[kMaxFrames];
+  int more = 0;
+  const PyObject* unused = nullptr;
+  const unsigned frames = dcmt_py_positions(thread, positions, kMaxFrames, &more, nullptr, &unused);
+  for (unsigned i = 0; i < frames; ++i) {
+    const PyCodeObject* const code = positions[i].code;
+    const int line = line_of(code, identify(code).id, dcmt_py_offset(&positions[i]));
+    for (std::uint32_t each = 0; each < count; ++each) {
+      if (lines[each].line == line && is_path_of(Text(code->co_filename).view(), lines[each].file)) return true;
+    }
+  }
+  return false;
 }
 
 std::uint64_t capture_stack(std::uint64_t* module) noexcept {

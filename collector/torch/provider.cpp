@@ -15,6 +15,7 @@
 #include "collector/torch/hooks/new_objects.h"
 #include "collector/torch/install_hooks.h"
 #include "collector/torch/keys/proof.h"
+#include "collector/torch/keys/reference_watch.h"
 #include "collector/torch/keys/release_keys.h"
 #include "collector/torch/operators/operator_events.h"
 #include "collector/torch/operators/operator_wrap.h"
@@ -102,6 +103,7 @@ void census(void* tensor, void* object) noexcept {
 void before_exact_point() noexcept {
   write_small_sums();
   if (proving()) write_unseen_touches();
+  if (watching_counts()) check_counts();
 }
 
 void gpu_work_begins() noexcept { settle_releases(Settling::kNoCensus); }
@@ -114,6 +116,7 @@ void leave() noexcept {
   }
   restore_all_slots();
   leave_proof();
+  leave_reference_watch();
 }
 
 void forget(void (*empty_tables)()) noexcept {
@@ -162,6 +165,7 @@ void start() {
     agent::diagnose(wire::DiagnosticCode::kNote, "this torch does not say which of autograd's nodes runs: not named");
   }
   prepare_proof();
+  prepare_reference_watch();
   const Rehearsed rehearsed = rehearse();
   if (rehearsed.refusal != nullptr) {
     agent::refuse(rehearsed.refusal);

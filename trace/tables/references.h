@@ -1,4 +1,4 @@
-// Reference counts that were watched, under `run --watch`.
+// Reference counts that were watched, under `run --watch` (docs/decisions/watching.md).
 #pragma once
 
 #include <cstdint>

@@ -68,6 +68,8 @@ enum class RecordType : std::uint16_t {
   kNativeObject,      ///< NativeObjectRecord, before the stack of a sample leads through the object
   kNativeSample,      ///< NativeSampleRecord + bytes of the stack, stamped after the allocation
   kNativeEnd,         ///< NativeEndRecord, stamped before the free
+  kReference,         ///< ReferenceRecord: a watched reference count
+  kNativeStack,       ///< NativeStackRecord + ReturnAddress[count]: a C++ stack, once
 };
 
 /// How many sequences a record of this type uses, beginning with its own: one for each event that it stands for.
@@ -461,6 +463,44 @@ struct NativeEndRecord {
   std::uint64_t address;
 };
 static_assert(sizeof(NativeEndRecord) == 32);
+
+/// Whose reference count it is.
+enum class CountOf : std::uint32_t { kStorage = 0, kTensor = 1, kObject = 2 };
+enum class ReferenceEvent : std::uint32_t {
+  kBegin,   ///< the count is watched from here on; it is `after`
+  kChange,  ///< it went from `before` to `after`
+  kCheck,   ///< it is `after` now, and `lost` changes have not been recorded so far
+  kEnd,     ///< as kCheck, and it is not watched any more
+};
+inline constexpr std::uint32_t kCountOfShift = 8;             ///< of `aux`: CountOf
+inline constexpr std::uint32_t kCountAtOperators = 1u << 16;  ///< of `aux`: read at operators, not by a watchpoint
+
+struct ReferenceRecord {
+  RecordHeader header;  ///< aux: ReferenceEvent, and as above
+  std::uint64_t word;   ///< address of the count
+  std::uint64_t storage;
+  std::uint64_t tensor;  ///< 0 for a storage's count
+  std::uint64_t before;
+  std::uint64_t after;
+  std::uint64_t lost;
+  std::uint64_t stack;
+  std::uint64_t native;  ///< NativeStackRecord id; 0: none
+};
+static_assert(sizeof(ReferenceRecord) == 88);
+
+/// A return address in a loaded object.
+struct ReturnAddress {
+  std::uint64_t object;  ///< string id of its path; 0: unknown
+  std::uint64_t offset;  ///< from where the object is loaded
+};
+
+/// A C++ stack, innermost frame first; `count` NativeFrames follow.
+struct NativeStackRecord {
+  RecordHeader header;
+  std::uint64_t id;  ///< 64-bit hash of the frames
+  std::uint64_t count;
+};
+static_assert(sizeof(NativeStackRecord) == 40);
 
 /// Counts of calls that gave the GPU work while a released storage was alive, so far in this process. The difference of
 /// two of these records is what was observed in between.

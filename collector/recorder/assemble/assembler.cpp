@@ -18,6 +18,7 @@
 #include "collector/recorder/assemble/owner_book.h"
 #include "collector/recorder/assemble/past_rows.h"
 #include "collector/recorder/assemble/phases.h"
+#include "collector/recorder/assemble/reference_book.h"
 #include "collector/recorder/assemble/segment_book.h"
 #include "collector/recorder/assemble/step_ends.h"
 #include "collector/recorder/assemble/threads.h"
@@ -68,6 +69,7 @@ class Assembler::Impl {
         owners_(journal_, modules_),
         lifetimes_(journal_, dictionary_, operators_, censuses_, owners_, streams_, growth_, modules_),
         marks_(journal_, dictionary_, lifetimes_, phases_),
+        references_(journal_, dictionary_, lifetimes_),
         out_of_memory_(journal_, operators_, lifetimes_, marks_, censuses_) {}
 
   Status start();
@@ -226,6 +228,7 @@ class Assembler::Impl {
   NativeBook natives_{journal_, dictionary_};
   Lifetimes lifetimes_;
   Marks marks_;
+  ReferenceBook references_;
   OutOfMemory out_of_memory_;
   Threads threads_{journal_};
   std::int64_t records_ = 0;
@@ -277,6 +280,7 @@ Status Assembler::Impl::resume() {
   DCMT_RETURN_IF_ERROR(modules_.resume());
   DCMT_RETURN_IF_ERROR(lifetimes_.resume());
   DCMT_RETURN_IF_ERROR(marks_.resume());
+  DCMT_RETURN_IF_ERROR(references_.resume());
   return censuses_.resume();
 }
 
@@ -422,6 +426,10 @@ Status Assembler::Impl::dispatch(std::string_view bytes, const wire::RecordHeade
                                          [&](const auto& r) { return marks_.last_touch(r, clock_.ns(r.tsc)); });
     case RecordType::kFence:
       return with<wire::FenceRecord>(bytes, "a fence", [&](const auto& r) { return marks_.fence(r); });
+    case RecordType::kReference:
+      return pass(references_, &ReferenceBook::reference, bytes, "a reference count");
+    case RecordType::kNativeStack:
+      return references_.native_stack(bytes);
     case RecordType::kLaunches:
       return pass(marks_, &Marks::launches, bytes, "a count of launches");
     case RecordType::kCensusBegin:
@@ -533,6 +541,7 @@ Status Assembler::Impl::write_open_rows() {
   DCMT_RETURN_IF_ERROR(segments_.commit());
   DCMT_RETURN_IF_ERROR(marks_.commit());
   DCMT_RETURN_IF_ERROR(censuses_.commit());
+  DCMT_RETURN_IF_ERROR(references_.commit());
   DCMT_RETURN_IF_ERROR(dictionary_.commit());
   DCMT_RETURN_IF_ERROR(journal_.writer.set_meta(meta::kLastSeq, journal_.now.seq));
   DCMT_RETURN_IF_ERROR(journal_.writer.set_meta(meta::kEndNs, journal_.now.ns));

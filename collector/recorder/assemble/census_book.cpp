@@ -368,7 +368,7 @@ Status CensusBook::see_sources_of_held(const std::set<std::string>& others) {
   std::vector<std::pair<RowId, std::string>> files;
   DCMT_RETURN_IF_ERROR(each_row(journal_.writer.database(),
                                 "WITH RECURSIVE made(stack) AS (SELECT DISTINCT storage.stack FROM held_in JOIN "
-                                "storage ON storage.id = held_in.storage"
+                                "storage ON storage.id = held_in.storage UNION SELECT DISTINCT stack FROM count_change"
                                 " UNION SELECT stack.parent FROM made JOIN stack ON stack.id = made.stack)"
                                 " SELECT DISTINCT string.id, text FROM made JOIN stack ON stack.id = made.stack JOIN "
                                 "frame ON frame.id = stack.frame"

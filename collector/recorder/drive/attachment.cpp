@@ -63,7 +63,7 @@ bool needs_permission() { return read_file("/proc/sys/kernel/yama/ptrace_scope")
 Status Attachment::ask(const OperatorTables& operators) {
   const std::uint32_t chunks = options_.spool_mib * 16;
   DCMT_ASSIGN_OR_RETURN(memory_, make_spool(chunks));
-  DCMT_ASSIGN_OR_RETURN(const Descriptor table, make_operators(operators.agent));
+  DCMT_ASSIGN_OR_RETURN(const Descriptor table, make_operators(operators.agent + options_.watch_lines()));
   agent::StandbyRequest request = standby_request(agent::Ask::kAttach);
   request.detail = static_cast<std::uint32_t>(options_.detail);
   request.chunk_count = chunks;

@@ -12,6 +12,13 @@
 
 namespace dcmt::recorder {
 
+/// Where storages are made whose reference counts are to be watched: a line, or, without a file, a parameter's gathers.
+struct WatchedPlace {
+  std::string file;  ///< the end of its path
+  std::int64_t line = 0;
+  std::int64_t graph = 0, key = 0;
+};
+
 struct RecordingOptions {
   std::string folder = "dc-memtrace-out";  ///< folder of the traces
   std::string scratch;                     ///< write traces below this folder first; empty: only where that is needed
@@ -20,6 +27,7 @@ struct RecordingOptions {
   std::string shipped_operators;             ///< path of the shipped table
   std::string prepared;                      ///< folder of the providers made on this machine; empty: none
   scan::LayoutFolders layouts;               ///< folders of torch's layouts
+  std::vector<WatchedPlace> watch;           ///< reference counts to watch
   std::uint32_t spool_mib = 64;              ///< shared memory per traced process
   RetentionOptions retention;                ///< what a trace keeps of a long run
   bool owners = true;                        ///< read the memory of processes to find the owners of storages
@@ -34,6 +42,16 @@ struct RecordingOptions {
     std::vector<std::string> tables = operator_tables;
     tables.push_back(shipped_operators);
     return tables;
+  }
+  /// What the agent reads of `watch`, after the tables.
+  [[nodiscard]] std::string watch_lines() const {
+    std::string lines;
+    for (const WatchedPlace& place : watch) {
+      lines += place.file.empty() ? "watch\tkey\t" + std::to_string(place.graph) + "\t" + std::to_string(place.key)
+                                  : "watch\tsite\t" + place.file + "\t" + std::to_string(place.line);
+      lines += "\n";
+    }
+    return lines;
   }
 };
 

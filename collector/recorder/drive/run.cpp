@@ -109,7 +109,7 @@ Expected<RunResult> run(const RunOptions& options) {
   };
   const std::string operators_file = spool_folder + "/operators";
   std::ofstream operators_out(operators_file);
-  operators_out << operators.agent;
+  operators_out << operators.agent << options.watch_lines();
   operators_out.close();
   if (!operators_out) {
     remove_folders();

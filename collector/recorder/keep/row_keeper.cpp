@@ -222,8 +222,12 @@ Status RowKeeper::open_lifetime(const Row& row) {
 
 Status RowKeeper::write_open(const OperatorRow& row) { return open_lifetime(row); }
 Status RowKeeper::write_open(const BlockRow& row) { return open_lifetime(row); }
-Status RowKeeper::write_open(const StorageRow& row) { return open_lifetime(row); }
-Status RowKeeper::write_open(const TensorRow& row) { return open_lifetime(row); }
+Status RowKeeper::write_open(const StorageRow& row) {
+  return kept_storages_.contains(row.id) ? put(row) : open_lifetime(row);
+}
+Status RowKeeper::write_open(const TensorRow& row) {
+  return kept_storages_.contains(row.storage) ? put(row) : open_lifetime(row);
+}
 Status RowKeeper::write_open(const MarkRow& row) { return open_lifetime(row); }
 
 Status RowKeeper::write(const MarkRow& row) {
@@ -238,8 +242,10 @@ Status RowKeeper::write(const EdgeRow& row) { return point(row, row.span.from.se
 Status RowKeeper::write(const SampleRow& row) { return point(row, current_.sums.row.span.from.seq + 1); }
 Status RowKeeper::write(const OperatorRow& row) { return lifetime(row); }
 Status RowKeeper::write(const BlockRow& row) { return lifetime(row); }
-Status RowKeeper::write(const StorageRow& row) { return lifetime(row); }
-Status RowKeeper::write(const TensorRow& row) { return lifetime(row); }
+Status RowKeeper::write(const StorageRow& row) { return kept_storages_.contains(row.id) ? put(row) : lifetime(row); }
+Status RowKeeper::write(const TensorRow& row) {
+  return kept_storages_.contains(row.storage) ? put(row) : lifetime(row);
+}
 
 Status RowKeeper::read_size() {
   DCMT_ASSIGN_OR_RETURN(std::int64_t used, writer_.used_bytes());

@@ -57,6 +57,9 @@ class RowKeeper {
   [[nodiscard]] IntervalSums& sums() { return current_.sums; }
   void see_finding(FindingKind kind, std::int64_t graph, std::int64_t key) { policy_.see_finding(kind, graph, key); }
 
+  /// The storage and its tensors are kept, whatever becomes of their intervals.
+  void keep_storage(RowId id) { kept_storages_.insert(id); }
+
   /// The current interval ends with the current record, and the next one begins.
   /// @param step  number of the step that ends here, if one does
   Status end_interval(std::optional<std::int64_t> step, const Point& at);
@@ -146,6 +149,7 @@ class RowKeeper {
   Rows spare_;                   ///< empty, with allocated memory for the next interval
   std::int64_t kept_until_ = 0;  ///< end of the latest kept interval
   std::vector<std::pair<std::int64_t, std::int64_t>> kept_ranges_;
+  std::unordered_set<RowId> kept_storages_;
   std::optional<IntervalSums> merged_;  ///< of dropped intervals: a row that may still grow
   ProvisionalRows provisional_;
   Rows ready_;  ///< rows to be written

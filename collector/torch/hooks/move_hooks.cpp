@@ -7,6 +7,7 @@
 #include "collector/torch/facts/layout.h"
 #include "collector/torch/facts/symbols.h"
 #include "collector/torch/keys/function_cycles.h"
+#include "collector/torch/keys/reference_watch.h"
 #include "collector/torch/records/block_records.h"
 #include "collector/torch/records/followed_storages.h"
 #include "collector/torch/records/key_reads.h"
@@ -64,6 +65,10 @@ class Move {
     agent::Inside inside;
     const void* after = layout::storage_of(tensor_);
     if (after != nullptr) sharing_add(tensor_, after, recorded_ != BirthRecorded::kNo);
+    if (watching_counts() && after != before_) {
+      counted_tensor_ends(tensor_);
+      counted_tensor_joins(after);
+    }
     if (after == before_ || (!was_followed_ && !follow_begin(after))) return;
     if (after != nullptr) sharing_note_recorded(tensor_, after);
     if (after != nullptr && !follow_begin(after)) watch_small(after);

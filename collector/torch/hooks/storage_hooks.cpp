@@ -9,6 +9,7 @@
 #include "collector/torch/facts/symbols.h"
 #include "collector/torch/hooks/pinned_hooks.h"
 #include "collector/torch/keys/function_cycles.h"
+#include "collector/torch/keys/reference_watch.h"
 #include "collector/torch/keys/release_keys.h"
 #include "collector/torch/records/block_records.h"
 #include "collector/torch/records/followed_storages.h"
@@ -80,6 +81,7 @@ class StorageEnd {
     // Unwatch before the record acquires its sequence: then no later record of another thread has the storage as a
     // key's.
     watched_storage_ends(storage);
+    if (watching_counts()) counted_storage_ends(storage);
     write_storage(type, storage, stack);
     if (thread_ != nullptr) {
       thread_->ending_storage = nullptr;

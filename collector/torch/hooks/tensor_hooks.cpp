@@ -13,6 +13,7 @@
 #include "collector/torch/facts/symbols.h"
 #include "collector/torch/hooks/new_objects.h"
 #include "collector/torch/keys/function_cycles.h"
+#include "collector/torch/keys/reference_watch.h"
 #include "collector/torch/records/followed_storages.h"
 #include "collector/torch/records/key_reads.h"
 #include "collector/torch/records/small_blocks.h"
@@ -77,6 +78,7 @@ Birth birth_on(const void* storage) noexcept {
   write_tensor(wire::RecordType::kTensorBirth, tensor, storage, birth.stack);
   if (!birth.first) return;
   born_in_function(tensor, birth.stack);
+  if (watching_counts() && storage != nullptr) counted_storage_born(tensor, storage, birth.stack);
   if (agent::hold_is_due()) agent::hold_soon();
 }
 
@@ -101,9 +103,10 @@ void tensor_born(const void* tensor) noexcept {
   // born.
   sharing_add(tensor, storage, recorded);
   // On a key's storage, each tensor is recorded once: by its birth or by the gather, whichever comes first.
-  if (!recorded && (!storage_is_watched(storage) || sharing_note_recorded(tensor, storage) == BirthRecorded::kYes))
-    return;
-  record_birth(tensor, storage);
+  if (recorded || (storage_is_watched(storage) && sharing_note_recorded(tensor, storage) != BirthRecorded::kYes)) {
+    record_birth(tensor, storage);
+  }
+  if (watching_counts()) counted_tensor_joins(storage);
 }
 
 /// True if a tensor's end is recorded.
@@ -138,6 +141,7 @@ void tensor_ends(const void* tensor, wire::RecordType type) noexcept {
   BirthRecorded recorded = BirthRecorded::kNotKnown;
   if (storage != nullptr) recorded = sharing_remove(tensor, storage);
   if (TorchThread* thread = torch_thread_if_any(); thread != nullptr) thread->ending_storage = nullptr;
+  if (watching_counts()) counted_tensor_ends(tensor);
   if (records_end(storage, recorded, type)) record_end(type, tensor, storage);
 }
 

@@ -5,6 +5,7 @@
 #include "collector/agent/provider.h"
 #include "collector/torch/facts/layout.h"
 #include "collector/torch/keys/proof.h"
+#include "collector/torch/keys/reference_watch.h"
 #include "collector/torch/records/callback_switch.h"
 #include "collector/torch/records/census.h"
 #include "collector/torch/records/gpu_memory.h"
@@ -156,6 +157,7 @@ void key_gathered(KeyName name, Gathered what, std::uint64_t op, std::uint32_t f
   forget_reads(key);
   if (gather(slot.cycle, another)) slot.touches_before = touches_of(what.storage).count;
   write_key(key, {wire::RecordType::kGather, what.tensor, op, 0, flags});
+  if (watching_counts()) counted_key_gathered(name, what.storage);
 }
 
 void key_waited(KeyName name, Gathered what, std::uint64_t op, std::uint32_t flags) noexcept {

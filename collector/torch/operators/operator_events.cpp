@@ -15,6 +15,7 @@
 #include "collector/torch/hooks/new_objects.h"
 #include "collector/torch/hooks/storage_hooks.h"
 #include "collector/torch/keys/proof.h"
+#include "collector/torch/keys/reference_watch.h"
 #include "collector/torch/keys/release_keys.h"
 #include "collector/torch/operators/callback_lock.h"
 #include "collector/torch/operators/operator_wrap.h"
@@ -283,6 +284,7 @@ std::unique_ptr<at::ObserverContext> on_begin(const at::RecordFunction& function
     thread->boxed_count = 0;
   }
 
+  if (watching_counts() && counts_are_read()) read_counts();
   thread->memory_refused = false;  // no operator is running
   if (g_ended_elsewhere_count.load(std::memory_order_relaxed) > 0) end_scopes_left_elsewhere(*thread);
   const wire::OpScope scope = scope_of(function);
@@ -305,6 +307,7 @@ void on_end(const at::RecordFunction& function, at::ObserverContext*) {
     thread->memory_refused = false;
     inspect_released(wire::CensusTrigger::kOutOfMemory);
   }
+  if (watching_counts() && counts_are_read()) read_counts();
   if (function.scope() == at::RecordScope::USER_SCOPE) write_small_sums();
   // Python can leave scopes in another order, or on another thread, than it entered them.
   if (!end_op_of(*thread, &function)) note_ended_elsewhere(&function);

@@ -24,6 +24,7 @@ void forbid_callbacks();
 /// Why all operators are needed below detail `operators`.
 enum class OperatorNeed : std::uint32_t {
   kKeys = 1,      ///< something has been gathered: a release is settled at the next operator
+  kCounts = 4,    ///< reference counts are read there
   kWrapping = 2,  ///< a registered operator of the table has kernels that are not wrapped yet
 };
 /// The callback is added or removed by the next switch_callbacks().

@@ -23,6 +23,7 @@ constinit const PythonProvider kPython = [] {
 
 const PythonProvider* python_provider() noexcept { return &kPython; }
 const CudaProvider* cuda_provider() noexcept { return nullptr; }
+const char* operators_path() noexcept { return nullptr; }
 
 }  // namespace dcmt::agent
 

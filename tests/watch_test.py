@@ -1,0 +1,96 @@
+"""`run --watch`: who takes and who drops each reference. The lines are those that the program has marked, the counts those that
+the agent has read."""
+
+from __future__ import annotations
+
+import re
+import sys
+
+import attached
+import pytest
+import recorded
+
+PROGRAM = recorded.PROGRAMS / "reference_kinds.py"
+LINES = PROGRAM.read_text().splitlines()
+LIFE = recorded.PROGRAMS / "watched_life.py"
+
+
+def line_of(mark: str, program=PROGRAM) -> int:
+    (number,) = (number for number, line in enumerate(program.read_text().splitlines(), 1) if re.search(rf"# {mark}$", line))
+    return number
+
+
+def watched(folder, **options):
+    return recorded.record(folder, PROGRAM, flags=("--watch", f"{PROGRAM.name}:{line_of('made')}"), **options)
+
+
+def no_watchpoints(trace) -> str | None:
+    said = recorded.query(trace, "SELECT s.text FROM string s JOIN diagnostic d ON s.id = d.text WHERE d.code = 'provider_off'")
+    return next((text for (text,) in said if "watchpoint" in text), None)
+
+
+@pytest.fixture(scope="module")
+def kinds(tmp_path_factory):
+    """The trace, and of each kind the changes of its counts: by how much, and the lines of the program's frames."""
+    folder = tmp_path_factory.mktemp("watch") / "out"
+    printed = watched(folder).stdout.split()
+    (trace,) = recorded.traces(folder)
+    if why := no_watchpoints(trace):
+        pytest.skip(why)
+    storages = recorded.query(trace, "SELECT DISTINCT storage FROM watched_count ORDER BY storage")
+    changes = {}
+    for kind, (storage,) in zip(printed, storages, strict=True):
+        rows = recorded.query(trace, "SELECT after - before, stack FROM reference_change WHERE storage = ?", storage)
+        changes[kind] = [(step, [line for file, line in attached.places_of(trace, stack) if file.endswith(PROGRAM.name)])
+                         for step, stack in rows]
+    return trace, changes
+
+
+MARKED = [mark.split()[1] for mark in re.findall(r"# (take \w+)$", "\n".join(LINES), re.MULTILINE)]
+
+
+@pytest.mark.parametrize("kind", [each for each in MARKED if each != "leaked"])
+def test_who_took_and_who_dropped(kinds, kind):
+    _, changes = kinds
+    assert any(step == 1 and line_of(f"take {kind}") in lines for step, lines in changes[kind])
+    assert any(step == -1 and line_of(f"drop {kind}") in lines for step, lines in changes[kind])
+
+
+def test_no_change_is_missing(kinds):
+    trace, _ = kinds
+    assert recorded.query(trace, "SELECT DISTINCT how FROM watched_count") == [("watchpoint",)]
+    assert recorded.query(trace, "SELECT count(*) FROM watched_count WHERE lost <> 0") == [(0,)]
+    assert recorded.query(trace, "SELECT count(*) FROM count_change WHERE abs(after - before) <> 1") == [(0,)]
+    assert recorded.query(trace, "SELECT count(*) FROM watched_count w WHERE first + (SELECT coalesce(sum(after - before), 0) FROM"
+                                 " count_change WHERE watched = w.id) <> last") == [(0,)]
+    # Only what was leaked is left.
+    assert recorded.query(trace, "SELECT subject, last FROM watched_count WHERE last <> 0 ORDER BY id") == [
+        ("storage", 1), ("tensor", 1), ("object", 1)]  # fmt: skip
+
+
+def test_without_watchpoints_counts_are_read_at_operators(tmp_path):
+    watched(tmp_path / "out", env=recorded.environment(DC_MEMTRACE_TEST_NO_WATCHPOINTS="1"))
+    (trace,) = recorded.traces(tmp_path / "out")
+    assert recorded.query(trace, "SELECT DISTINCT how FROM watched_count") == [("operator",)]
+    assert recorded.query(trace, "SELECT count(*) > 0 FROM count_change") == [(1,)]
+
+
+def test_what_cannot_be_watched_is_said(tmp_path):
+    run = recorded.tool("run", "--watch", "losses", "-o", tmp_path / "out", "--", sys.executable, "-c", "print('ran')")
+    assert (run.returncode, run.stdout) == (125, "")
+    assert "'losses' is neither FILE:LINE nor of an earlier trace" in run.stderr
+
+
+@pytest.mark.parametrize(("how", "code", "printed"), [
+    ("forks", 0, "child 0\nspawned 0\nexecuted\n"), ("threads", 0, "sum 2000.0\n"), ("dies", 137, ""), ("masks", 0, "masked\n"),
+])  # fmt: skip
+def test_a_watched_program_lives_and_dies_as_before(tmp_path, how, code, printed):
+    run = recorded.tool("run", "-o", tmp_path / "out", "--watch", f"{LIFE.name}:{line_of('made', LIFE)}", "--", sys.executable, LIFE, how)
+    assert (run.returncode, run.stdout) == (code, printed), run.stderr
+    (trace,) = recorded.traces(tmp_path / "out")
+    if why := no_watchpoints(trace):
+        pytest.skip(why)
+    counts = recorded.query(trace, "SELECT subject, lost FROM watched_count")
+    assert {subject for subject, _ in counts} >= {"storage", "tensor", "object"}
+    if how == "masks":
+        assert max(lost for subject, lost in counts if subject == "object") > 0
