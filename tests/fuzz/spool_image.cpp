@@ -75,7 +75,7 @@ void streams(TestStream& s) {
   for (std::uint64_t i = 0; i < 4; ++i) {
     const std::uint64_t address = 0x70000000 + i * 0x2000000;
     s.cuda_alloc(address, 0x2000000, 0x51);
-    if (i % 2 == 1) s.block_stream(address, 0x5555);
+    if (i % 2 == 1) s.block_request(address, 0x5555);
     s.cuda_free(address, true);
     if (i < 3) s.cuda_free_done(address);
   }

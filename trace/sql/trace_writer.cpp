@@ -214,6 +214,7 @@ template Status TraceWriter::write(const NativeSiteRow&);
 template Status TraceWriter::write(const NativeFrameRow&);
 template Status TraceWriter::write(const NativeLiveRow&);
 template Status TraceWriter::write(const SegmentRow&);
+template Status TraceWriter::write(const AllocatorRow&);
 template Status TraceWriter::write(const GpuMemoryRow&);
 template Status TraceWriter::write(const ModuleRow&);
 template Status TraceWriter::write(std::span<const OperatorRow>);

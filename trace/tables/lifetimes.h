@@ -46,6 +46,7 @@ struct BlockRow {
   bool waits = false;  ///< freed while other streams still used it
   Point done = {};     ///< when those streams had finished with it; not set if they never did
   RowId module = 0;
+  std::optional<std::int64_t> rounding = {};
 
   static constexpr Table kTable{.name = "block", .meaning = "What an allocator handed out."};
   static constexpr void describe(auto&& column) {
@@ -61,6 +62,8 @@ struct BlockRow {
     column(&BlockRow::owner, OrNull{"owner", "string", "who keeps it, where that is known and no tensor", 2});
     column(&BlockRow::done, Wait{3});
     column(&BlockRow::module, OrNull{"module", "module", "whose call allocated it, or the backward of that call", 12});
+    column(&BlockRow::rounding,
+           Cell{"rounding", "bytes", "of CUDA: how many of its bytes were not asked for; NULL: not known", 15});
   }
 };
 

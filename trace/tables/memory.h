@@ -146,6 +146,7 @@ struct SegmentRow {
   std::int64_t stream = 0;
   bool expandable = false;
   Span span;
+  std::optional<std::int64_t> pool = {};  ///< a private one; 0: none
 
   static constexpr Table kTable{
       .name = "segment", .meaning = "Addresses that CUDA's caching allocator had reserved together.", .since = 10};
@@ -158,6 +159,30 @@ struct SegmentRow {
     column(&SegmentRow::expandable,
            Cell{"expandable", "flag", "1: a part of an expandable segment that was mapped at once"});
     column(&SegmentRow::span, FromTo{});
+    column(&SegmentRow::pool, Cell{"pool", "number",
+                                   "the private pool whose requests alone it serves: N has the id (0, N) for torch, -N "
+                                   "has (N, 0); 0: none; NULL: not known",
+                                   15});
+  }
+};
+
+/// How torch's allocator of a GPU was set.
+struct AllocatorRow {
+  RowId id = 0;
+  std::int64_t gpu = 0;
+  Point at;
+  RowId settings = 0;
+  std::optional<std::int64_t> limit = {};
+
+  static constexpr Table kTable{.name = "allocator", .meaning = "How torch's allocator of a GPU was set.", .since = 15};
+  static constexpr void describe(auto&& column) {
+    column(&AllocatorRow::id, Cell{"id", "id", ""});
+    column(&AllocatorRow::gpu, Gpu{"the number that torch has for it"});
+    column(&AllocatorRow::at, At{"", "when its segments were listed"});
+    column(&AllocatorRow::settings, Cell{"settings", "string", "the text of `PYTORCH_ALLOC_CONF`, as torch has it"});
+    column(
+        &AllocatorRow::limit,
+        Cell{"limit_bytes", "bytes", "the most that it may reserve, by the process's memory fraction; NULL: no limit"});
   }
 };
 

@@ -38,6 +38,6 @@ using WrittenTables =
              IntervalCurveRow, KeySumRow, OutOfMemoryRow, ParameterRow, OperatorAliasRow, ScanRow, OwnerRow, HeldRow,
              ContainerRow, HeldInRow, ResidentRow, MappedRow, ArrayHolderRow, SegmentRow, GpuMemoryRow, ModuleRow,
              CollectionRow, ForkedRow, ForkedCollectionRow, WatchedCountRow, CountChangeRow, NativeSiteRow,
-             NativeFrameRow, NativeLiveRow>;
+             NativeFrameRow, NativeLiveRow, AllocatorRow>;
 
 }  // namespace dcmt

@@ -53,7 +53,7 @@ enum class RecordType : std::uint16_t {
   kLastTouch,         ///< LastTouchRecord, in `full`, right before a final kRelease
   kOutOfMemory,       ///< OutOfMemoryRecord, stamped before the error is raised
   kReserved,          ///< ReservedRecord: the bytes that a CUDA allocator has reserved have changed
-  kBlockStream,       ///< BlockStreamRecord, after the kBlockAlloc of a block of a stream other than the default one
+  kBlockRequest,      ///< BlockRequestRecord, after the kBlockAlloc of a block of CUDA that is not as most are
   kBlockFreeDone,     ///< BlockFreeDoneRecord: the streams that a freed block waited for have finished with it
   kBlockOwner,        ///< BlockOwnerRecord, after the kBlockAlloc of a block that belongs to no tensor
   kParameter,         ///< ParameterRecord, before the first kGather of a key that a Python function gathers
@@ -70,6 +70,7 @@ enum class RecordType : std::uint16_t {
   kNativeEnd,         ///< NativeEndRecord, stamped before the free
   kReference,         ///< ReferenceRecord: a watched reference count
   kNativeStack,       ///< NativeStackRecord + ReturnAddress[count]: a C++ stack, once
+  kAllocator,         ///< AllocatorRecord, in `full`: before the first kSegment of each GPU
 };
 
 /// How many sequences a record of this type uses, beginning with its own: one for each event that it stands for.
@@ -244,17 +245,29 @@ struct SegmentRecord {
   std::uint64_t address;
   std::uint64_t bytes;
   std::uint64_t stream;  ///< CUDA's handle
+  std::int64_t pool;     ///< the private pool that it belongs to; 0: none
   SegmentEvent event;
   std::uint32_t expandable;  ///< 1: a part of an expandable segment
 };
-static_assert(sizeof(SegmentRecord) == 56);
+static_assert(sizeof(SegmentRecord) == 64);
 
-struct BlockStreamRecord {
+/// How torch's allocator of a GPU was set when its segments were listed.
+struct AllocatorRecord {
+  RecordHeader header;     ///< aux: device as in BlockRecord
+  std::uint64_t settings;  ///< string id: the text of PYTORCH_ALLOC_CONF, as torch has it
+  std::uint64_t limit;     ///< the most bytes that it may reserve, by the process's memory fraction; 0: no limit
+};
+static_assert(sizeof(AllocatorRecord) == 40);
+
+/// What a block of CUDA was asked for. Without such a record, the request had the block's bytes and was for the default
+/// stream.
+struct BlockRequestRecord {
   RecordHeader header;
   std::uint64_t address;
-  std::uint64_t stream;  ///< CUDA's handle
+  std::uint64_t stream;     ///< CUDA's handle
+  std::uint64_t requested;  ///< bytes; at most those of the block
 };
-static_assert(sizeof(BlockStreamRecord) == 40);
+static_assert(sizeof(BlockRequestRecord) == 48);
 
 /// The sum of a device's blocks below kFollowedBytes, without those that have a kBlockAlloc of their own. It was
 /// correct at some time since the last record of a block of this device.

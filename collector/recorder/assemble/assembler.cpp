@@ -223,7 +223,7 @@ class Assembler::Impl {
   std::int64_t rounds_ = 0;      ///< ended steps that growth_ has processed
   SmallBlocksThen small_blocks_;
   StreamNumbers streams_{journal_};
-  SegmentBook segments_{journal_, streams_};
+  SegmentBook segments_{journal_, dictionary_, streams_};
   GpuBook gpus_{journal_};
   NativeBook natives_{journal_, dictionary_};
   Lifetimes lifetimes_;
@@ -461,8 +461,10 @@ Status Assembler::Impl::dispatch(std::string_view bytes, const wire::RecordHeade
       return pass(modules_, &ModuleBook::module, bytes, "a module");
     case RecordType::kSegment:
       return pass(segments_, &SegmentBook::segment, bytes, "a segment");
-    case RecordType::kBlockStream:
-      return pass(lifetimes_, &Lifetimes::block_stream, bytes, "a block's stream");
+    case RecordType::kAllocator:
+      return pass(segments_, &SegmentBook::allocator, bytes, "an allocator's settings");
+    case RecordType::kBlockRequest:
+      return pass(lifetimes_, &Lifetimes::block_request, bytes, "what a block was asked for");
     case RecordType::kBlockOwner:
       return pass(lifetimes_, &Lifetimes::block_owner, bytes, "a block's owner");
     case RecordType::kParameter:

@@ -402,7 +402,7 @@ Status Lifetimes::block_alloc(const wire::BlockRecord& record) {
   row.address = as_signed(record.address);
   row.bytes = as_signed(record.bytes);
   row.gpu = device->gpu();
-  if (traced_.contains(device->name())) row.stream = 0;
+  if (traced_.contains(device->name())) row.stream = row.rounding = 0;
   row.birth = where;
   row.module = modules_.current();
   row.span.from = journal_.now;
@@ -497,11 +497,13 @@ Status Lifetimes::block_free(const wire::BlockRecord& record) {
   return end_block(record.address, where, record.bytes == wire::kFreeAwaitsStream);
 }
 
-Status Lifetimes::block_stream(const wire::BlockStreamRecord& record) {
+Status Lifetimes::block_request(const wire::BlockRequestRecord& record) {
   auto* live = blocks_.find(record.address);
   if (live == nullptr) return {};
   DCMT_ASSIGN_OR_RETURN(const std::int64_t stream, streams_.of(record.stream));
   live->row.stream = stream;
+  const std::int64_t bytes = live->row.bytes;
+  if (record.requested <= static_cast<std::uint64_t>(bytes)) live->row.rounding = bytes - as_signed(record.requested);
   blocks_.touch(record.address, *live);
   return {};
 }

@@ -54,7 +54,7 @@ class Lifetimes {
   Status storage_resize(const wire::ResizeRecord& record);
   Status block_alloc(const wire::BlockRecord& record);
   Status block_free(const wire::BlockRecord& record);
-  Status block_stream(const wire::BlockStreamRecord& record);
+  Status block_request(const wire::BlockRequestRecord& record);
   Status block_owner(const wire::BlockOwnerRecord& record);
   /// True if the sum has risen.
   Expected<bool> small_blocks(const wire::SmallBlocksRecord& record);

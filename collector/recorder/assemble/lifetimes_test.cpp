@@ -214,11 +214,11 @@ TEST_F(LifetimesTest, StreamsAndWhatTheCudaAllocatorHas) {
   s.reserved(2048, true);
   s.cuda_alloc(0x20, 256);
   s.cuda_alloc(0x30, 128);
-  s.block_stream(0x30, 0x55550000);
+  s.block_request(0x30, 0x55550000, 100);
   s.cuda_alloc(0x40, 64);
-  s.block_stream(0x40, 0x66660000);
+  s.block_request(0x40, 0x66660000);
   s.cuda_alloc(0x50, 32);
-  s.block_stream(0x50, 0x55550000);
+  s.block_request(0x50, 0x55550000, 33);  // more than the block has
   s.mark(RecordType::kMarkPoint, MarkKind::kStep, "step", 0, 1);
   s.cuda_free(0x30, true);
   s.cuda_free(0x20);
@@ -233,8 +233,8 @@ TEST_F(LifetimesTest, StreamsAndWhatTheCudaAllocatorHas) {
   s.mark(RecordType::kMarkPoint, MarkKind::kStep, "step", 0, 4);
   s.reserved(1, true, wire::kCpuDevice);
   Database db = record(s);
-  EXPECT_EQ(rows(db, "SELECT address, stream FROM block ORDER BY id"),
-            (Rows{"16|-", "32|0", "48|1", "64|2", "80|1", "64|0"}));
+  EXPECT_EQ(rows(db, "SELECT address, stream, rounding FROM block ORDER BY id"),
+            (Rows{"16|-|-", "32|0|0", "48|1|28", "64|2|64", "80|1|0", "64|0|0"}));
   EXPECT_EQ(rows(db,
                  "SELECT step, end_bytes, active_end_bytes, reserved_end_bytes, active_peak_bytes, reserved_peak_bytes"
                  " FROM interval JOIN interval_curve ON interval = id WHERE step IS NOT NULL AND device = 'cuda:0'"

@@ -159,13 +159,13 @@ TestStream everything(const std::string& file) {
   s.reserved(8192, true);
   for (const std::uint64_t address : {0x10, 0x20, 0x30}) {
     s.cuda_alloc(address, 512);
-    s.block_stream(address, 0x55550000 + address % 0x20);
+    s.block_request(address, 0x55550000 + address % 0x20);
   }
   s.cuda_free(0x10, true);
   s.cuda_free(0x20, true);
   s.cuda_free_done(0x10);
   s.cuda_alloc(0x10, 256);
-  s.block_stream(0x10, 0x55550000);
+  s.block_request(0x10, 0x55550000);
   s.out_of_memory(wire::cuda_device(0), 4096, 768, 8192, 1, 8192);
   s.segment(wire::SegmentEvent::kEnds, 0x4000, 2048);
   s.reserved(6144, true);

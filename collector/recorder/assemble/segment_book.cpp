@@ -39,10 +39,23 @@ Status SegmentBook::segment(const wire::SegmentRecord& record) {
   row.bytes = static_cast<std::int64_t>(record.bytes);
   DCMT_ASSIGN_OR_RETURN(row.stream, streams_.of(record.stream));
   row.expandable = record.expandable == 1;
+  row.pool = record.pool;
   if (record.event == wire::SegmentEvent::kBegins) device.history.begins(row, journal_.now);
   if (record.event == wire::SegmentEvent::kEnds) device.history.ends(row, journal_.now);
   if (record.event == wire::SegmentEvent::kListed) device.history.is_there(row);
   return device.history.rows().size() > kMostSegments ? give_up(row.gpu, device, "there are too many") : Status{};
+}
+
+Status SegmentBook::allocator(const wire::AllocatorRecord& record) {
+  const std::optional<Device> place = Device::from_wire(record.header.aux);
+  if (!place || !place->gpu() || record.limit > kMostDeviceBytes) return journal_.bad_record("an allocator's settings");
+  AllocatorRow row;
+  row.id = journal_.now.seq;
+  row.gpu = *place->gpu();
+  row.at = journal_.now;
+  DCMT_ASSIGN_OR_RETURN(row.settings, dictionary_.string(record.settings));
+  if (record.limit != 0) row.limit = static_cast<std::int64_t>(record.limit);
+  return journal_.writer.write(row);
 }
 
 Status SegmentBook::reserved(const wire::ReservedRecord& record) {

@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "collector/recorder/assemble/stream_numbers.h"
+#include "collector/recorder/decode/dictionary.h"
 #include "collector/recorder/keep/device.h"
 #include "collector/recorder/keep/journal.h"
 #include "trace/base/status.h"
@@ -21,13 +22,15 @@ namespace dcmt::recorder {
 /// Thread-safety: none.
 class SegmentBook {
  public:
-  SegmentBook(Journal& journal, StreamNumbers& streams) : journal_(journal), streams_(streams) {}
+  SegmentBook(Journal& journal, Dictionary& dictionary, StreamNumbers& streams)
+      : journal_(journal), dictionary_(dictionary), streams_(streams) {}
 
   Status resume();
   /// The program ran before the recording began: listed segments exist since before it.
   void began_late(std::int64_t ns) { before_ns_ = ns; }
 
   Status segment(const wire::SegmentRecord& record);
+  Status allocator(const wire::AllocatorRecord& record);
   /// Call it after the segment whose bytes the record includes.
   Status reserved(const wire::ReservedRecord& record);
   /// Writes the changed rows.
@@ -51,6 +54,7 @@ class SegmentBook {
   Status give_up(std::int64_t gpu, OfDevice& device, std::string_view why);
 
   Journal& journal_;
+  Dictionary& dictionary_;
   StreamNumbers& streams_;
   std::map<std::int64_t, OfDevice> devices_;  ///< by gpu
   RowId next_id_ = 1;

@@ -41,6 +41,20 @@ TEST_F(SegmentBookTest, BeginAndEndAndArePartsOfWhatWasListed) {
   EXPECT_EQ(sums, Rows{"1300"}) << "what is reserved at last";
 }
 
+TEST_F(SegmentBookTest, TheAllocatorsSettingsAndPoolsStandBesideThem) {
+  TestStream s;
+  s.reserved(1000, false);
+  s.allocator("expandable_segments:True", 5000);
+  s.segment(SegmentEvent::kListed, 0x10000, 1000);
+  s.segment(SegmentEvent::kListEnds, 0, 0);
+  s.segment(SegmentEvent::kBegins, 0x20000, 500, 0, wire::cuda_device(0), -3);
+  s.reserved(1500, true);
+  Database db = record(s);
+  EXPECT_EQ(rows(db, "SELECT gpu, text, limit_bytes FROM allocator JOIN string ON string.id = settings"),
+            Rows{"0|expandable_segments:True|5000"});
+  EXPECT_EQ(rows(db, "SELECT bytes, pool FROM segment ORDER BY id"), (Rows{"1000|0", "500|-3"}));
+}
+
 TEST_F(SegmentBookTest, OfAProgramThatWasAttachedToAreThereSinceBefore) {
   TestStream s;
   s.skip(10);

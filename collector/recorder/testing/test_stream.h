@@ -210,11 +210,12 @@ class TestStream {
     record.address = address;
     return add(wire::RecordType::kBlockFreeDone, wire::cuda_device(0), record);
   }
-  std::uint64_t block_stream(std::uint64_t address, std::uint64_t stream) {
-    wire::BlockStreamRecord record{};
+  std::uint64_t block_request(std::uint64_t address, std::uint64_t stream, std::uint64_t requested = 0) {
+    wire::BlockRequestRecord record{};
     record.address = address;
     record.stream = stream;
-    return add(wire::RecordType::kBlockStream, wire::cuda_device(0), record);
+    record.requested = requested;
+    return add(wire::RecordType::kBlockRequest, wire::cuda_device(0), record);
   }
   std::uint64_t reserved(std::uint64_t bytes, bool traced, std::uint32_t device = wire::cuda_device(0)) {
     wire::ReservedRecord record{};
@@ -228,13 +229,20 @@ class TestStream {
     return add(wire::RecordType::kGpu, device, record);
   }
   std::uint64_t segment(wire::SegmentEvent event, std::uint64_t address, std::uint64_t bytes, std::uint64_t stream = 0,
-                        std::uint32_t device = wire::cuda_device(0)) {
+                        std::uint32_t device = wire::cuda_device(0), std::int64_t pool = 0) {
     wire::SegmentRecord record{};
     record.address = address;
     record.bytes = bytes;
     record.stream = stream;
+    record.pool = pool;
     record.event = event;
     return add(wire::RecordType::kSegment, device, record);
+  }
+  std::uint64_t allocator(const std::string& settings, std::uint64_t limit = 0) {
+    wire::AllocatorRecord record{};
+    record.settings = text(settings);
+    record.limit = limit;
+    return add(wire::RecordType::kAllocator, wire::cuda_device(0), record);
   }
   std::uint64_t out_of_memory(std::uint32_t device, std::uint64_t requested, std::uint64_t allocated = 0,
                               std::uint64_t reserved = 0, std::uint64_t free = 0, std::uint64_t total = 0,

@@ -176,22 +176,25 @@ void write_uuid(std::size_t device) noexcept {
   agent::commit_record(record);
 }
 
-void write_stream(std::uint32_t device, std::uint64_t address, std::uint64_t stream) noexcept {
-  auto* record = static_cast<wire::BlockStreamRecord*>(
-      agent::begin_record(wire::RecordType::kBlockStream, sizeof(wire::BlockStreamRecord), device));
+void write_request(std::uint32_t device, std::uint64_t address, std::uint64_t stream,
+                   std::uint64_t requested) noexcept {
+  auto* record = static_cast<wire::BlockRequestRecord*>(
+      agent::begin_record(wire::RecordType::kBlockRequest, sizeof(wire::BlockRequestRecord), device));
   if (record == nullptr) return;
   record->address = address;
   record->stream = stream;
+  record->requested = requested;
   agent::commit_record(record);
 }
 
 // The allocator's own trace. Each of its events comes before the report of the same block, on the same thread.
 
-void on_trace_alloc(std::uint64_t address, std::uint64_t stream) noexcept {
+void on_trace_alloc(std::uint64_t address, std::uint64_t stream, std::uint64_t requested) noexcept {
   TorchThread* thread = agent::recording() ? torch_thread() : nullptr;
   if (thread == nullptr) return;
   thread->cuda_allocated = address;
   thread->cuda_stream = stream;
+  thread->cuda_requested = requested;
 }
 
 void on_trace_free_requested(std::uint64_t address) noexcept {
@@ -225,6 +228,7 @@ void write_segment(wire::SegmentEvent event, const Segment& segment) noexcept {
   record->address = segment.address;
   record->bytes = segment.bytes;
   record->stream = segment.stream;
+  record->pool = segment.pool;
   record->event = event;
   record->expandable = segment.expandable ? 1 : 0;
   agent::commit_record(record);
@@ -250,10 +254,30 @@ void on_trace_segment_ends(const Segment& segment) noexcept {
   on_trace_segment(wire::SegmentEvent::kEnds, segment, -segment.bytes);
 }
 
+void write_settings(std::size_t device, const ListedSettings& settings) noexcept {
+  const std::uint64_t text = agent::intern(settings.text, strlen(settings.text));
+  std::size_t free = 0;
+  std::size_t total = 0;
+  if (settings.fraction < 1 && (g_memory_of_device == nullptr || g_memory_of_device(&free, &total) != 0)) total = 0;
+  auto* record = static_cast<wire::AllocatorRecord*>(
+      agent::begin_record(wire::RecordType::kAllocator, sizeof(wire::AllocatorRecord),
+                          wire::cuda_device(static_cast<std::uint32_t>(device))));
+  if (record == nullptr) return;
+  record->settings = text;
+  record->limit = static_cast<std::uint64_t>(settings.fraction * static_cast<double>(total));
+  agent::commit_record(record);
+}
+
 /// Writes the segments that exist already. Call it when every change is observed.
 void write_segments(void* c10_cuda) noexcept {
-  const auto listed = [](const Segment& segment) noexcept { write_segment(wire::SegmentEvent::kListed, segment); };
-  const char* why = for_each_cuda_segment(c10_cuda, listed);
+  const SegmentList list{
+      [](std::size_t device, const ListedSettings& settings) noexcept { write_settings(device, settings); },
+      [](const Segment& segment) noexcept { write_segment(wire::SegmentEvent::kListed, segment); },
+      [](const ListedBlock& block) noexcept {
+        write_request(wire::cuda_device(static_cast<std::uint32_t>(block.device)), block.address, block.stream,
+                      block.requested);
+      }};
+  const char* why = for_each_cuda_segment(c10_cuda, list);
   if (why == nullptr) return write_segment(wire::SegmentEvent::kListEnds, {});
   agent::diagnose(wire::DiagnosticCode::kProviderOff, why);
 }
@@ -266,7 +290,9 @@ void report_alloc(std::size_t device, void* address, std::uint64_t bytes) noexce
   if (!has_owner && add_small_block(number, address, bytes)) return;
   write_begin(number, address, bytes, is_for_sums(bytes));
   if (thread == nullptr) return;
-  if (thread->cuda_allocated == at && thread->cuda_stream != 0) write_stream(number, at, thread->cuda_stream);
+  if (thread->cuda_allocated == at && (thread->cuda_stream != 0 || thread->cuda_requested != bytes)) {
+    write_request(number, at, thread->cuda_stream, thread->cuda_requested);
+  }
   if (has_owner) write_block_owner(number, address, thread->block_owner);
 }
 

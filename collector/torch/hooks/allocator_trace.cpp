@@ -9,6 +9,7 @@
 #include <atomic>
 #include <exception>
 #include <string>
+#include <utility>
 
 namespace dcmt::torch_provider {
 namespace {
@@ -22,14 +23,21 @@ Allocator* allocator_in_use(void* c10_cuda) {
   return slot != nullptr ? slot->load() : nullptr;
 }
 
+/// Of the two numbers of a pool's id, one is 0.
+std::int64_t number_of(const c10::MempoolId_t& pool) {
+  return static_cast<std::int64_t>(pool.second) - static_cast<std::int64_t>(pool.first);
+}
+
 void report(const AllocatorEvents& events, const Entry& entry) {
   const auto device = static_cast<std::size_t>(entry.device_);
   const auto segment = [&](bool expandable) {
-    return Segment{device, entry.addr_, entry.size_, reinterpret_cast<std::uint64_t>(entry.stream_), expandable};
+    return Segment{
+        device,    entry.addr_, entry.size_, reinterpret_cast<std::uint64_t>(entry.stream_), number_of(entry.mempool_),
+        expandable};
   };
   switch (entry.action_) {
     case Entry::ALLOC:
-      return events.allocated(entry.addr_, reinterpret_cast<std::uint64_t>(entry.stream_));
+      return events.allocated(entry.addr_, reinterpret_cast<std::uint64_t>(entry.stream_), entry.size_);
     case Entry::FREE_REQUESTED:
       return events.free_requested(entry.addr_);
     case Entry::FREE_COMPLETED:
@@ -75,14 +83,15 @@ class Stack {
 
 char g_why[256];
 
-/// Calls `visit` for each segment in torch's list, with its blocks.
+/// Calls `visit` for each segment in torch's list, with its blocks, the allocator and its settings.
 /// @param what  names the list in the error text
 template <class Visit>
 const char* for_each_listed(void* c10_cuda, const char* what, Visit&& visit) noexcept {
   try {
     Allocator* allocator = allocator_in_use(c10_cuda);
     if (allocator == nullptr) return nullptr;  // no GPU was used yet
-    for (const auto& segment : allocator->snapshot({0, 0}, /*include_traces=*/false).segments) visit(segment);
+    const auto list = allocator->snapshot({0, 0}, /*include_traces=*/false);
+    for (const auto& segment : list.segments) visit(segment, *allocator, list.config_metadata);
     return nullptr;
   } catch (const std::exception& error) {
     snprintf(g_why, sizeof g_why, "the CUDA allocator does not list its %s: %s", what, error.what());
@@ -106,7 +115,7 @@ const char* attach_allocator_trace(void* c10_cuda, const AllocatorEvents& events
 
 const char* for_each_cuda_block(void* c10_cuda, void (*found)(const FoundBlock& block) noexcept,
                                 bool recording) noexcept {
-  return for_each_listed(c10_cuda, "blocks", [&](const auto& segment) {
+  return for_each_listed(c10_cuda, "blocks", [&](const auto& segment, auto&&...) {
     std::uint64_t address = segment.address;
     for (const auto& block : segment.blocks) {
       if (block.allocated) {
@@ -119,10 +128,21 @@ const char* for_each_cuda_block(void* c10_cuda, void (*found)(const FoundBlock& 
   });
 }
 
-const char* for_each_cuda_segment(void* c10_cuda, void (*found)(const Segment& segment) noexcept) noexcept {
-  return for_each_listed(c10_cuda, "segments", [&](const auto& segment) {
-    found({static_cast<std::size_t>(segment.device), segment.address, segment.total_size,
-           reinterpret_cast<std::uint64_t>(segment.stream), segment.is_expandable});
+const char* for_each_cuda_segment(void* c10_cuda, const SegmentList& found) noexcept {
+  c10::DeviceIndex last = -1;
+  return for_each_listed(c10_cuda, "segments", [&](const auto& segment, Allocator& allocator, const auto& settings) {
+    const auto device = static_cast<std::size_t>(segment.device);
+    const auto stream = reinterpret_cast<std::uint64_t>(segment.stream);
+    if (std::exchange(last, segment.device) != segment.device) {
+      found.settings(device, {settings.last_allocator_settings.c_str(), allocator.getMemoryFraction(segment.device)});
+    }
+    found.segment({device, segment.address, segment.total_size, stream, number_of(segment.owner_private_pool_id),
+                   segment.is_expandable});
+    std::uint64_t address = segment.address;
+    for (const auto& block : segment.blocks) {
+      if (block.allocated) found.block({device, address, stream, block.requested_size});
+      address += block.size;
+    }
   });
 }
 

@@ -16,12 +16,13 @@ struct Segment {
   std::uint64_t address;
   std::uint64_t bytes;
   std::uint64_t stream;  ///< CUDA's handle
+  std::int64_t pool;     ///< as in the SegmentRecord
   bool expandable;       ///< a part of an expandable segment
 };
 
 /// Called under the allocator's lock, until the process ends: the trace cannot be detached.
 struct AllocatorEvents {
-  void (*allocated)(std::uint64_t address, std::uint64_t stream) noexcept;
+  void (*allocated)(std::uint64_t address, std::uint64_t stream, std::uint64_t requested) noexcept;
   void (*free_requested)(std::uint64_t address) noexcept;
   void (*free_completed)(std::size_t device, std::uint64_t address) noexcept;
   void (*segment_begins)(const Segment& segment) noexcept;
@@ -50,8 +51,30 @@ struct FoundBlock {
 const char* for_each_cuda_block(void* c10_cuda, void (*found)(const FoundBlock& block) noexcept,
                                 bool recording) noexcept;
 
-/// Calls `found` for each existing segment of all devices, like for_each_cuda_block().
-const char* for_each_cuda_segment(void* c10_cuda, void (*found)(const Segment& segment) noexcept) noexcept;
+/// A live block in the allocator's list of segments.
+struct ListedBlock {
+  std::size_t device;
+  std::uint64_t address;
+  std::uint64_t stream;  ///< CUDA's handle
+  std::uint64_t requested;
+};
+
+/// How the allocators of a process are set.
+struct ListedSettings {
+  const char* text;  ///< of PYTORCH_ALLOC_CONF, as torch has it; valid during the call
+  /// The part of the device's memory that the process may use; 1: all of it.
+  double fraction;
+};
+
+/// What for_each_cuda_segment() finds, in this order for each device.
+struct SegmentList {
+  void (*settings)(std::size_t device, const ListedSettings& settings) noexcept;
+  void (*segment)(const Segment& segment) noexcept;
+  void (*block)(const ListedBlock& block) noexcept;
+};
+
+/// Calls `found` for each existing segment of all devices, and the live blocks in it, like for_each_cuda_block().
+const char* for_each_cuda_segment(void* c10_cuda, const SegmentList& found) noexcept;
 
 /// The reason, if the allocator in use has no trace; nullptr if it has one, or if there is no allocator yet.
 const char* unknown_allocator(void* c10_cuda) noexcept;

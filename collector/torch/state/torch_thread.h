@@ -63,6 +63,7 @@ struct TorchThread {
   // Of the CUDA allocator's trace: valid from an event to the report of the same block, under the allocator's lock.
   std::uint64_t cuda_allocated;  ///< address of the latest allocation
   std::uint64_t cuda_stream;     ///< of that block
+  std::uint64_t cuda_requested;  ///< bytes that were asked for it
   std::uint64_t cuda_freed;      ///< address of the latest free
   bool cuda_free_done;           ///< no stream uses that block any more
   const char* block_owner;       ///< owner of CUDA blocks allocated now, if known and not a tensor; static text
