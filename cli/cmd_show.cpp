@@ -9,6 +9,7 @@
 #include "analyzer/model/holders_view.h"
 #include "analyzer/model/memory_view.h"
 #include "analyzer/model/native_view.h"
+#include "analyzer/model/reserved_view.h"
 #include "analyzer/model/saved_view.h"
 #include "analyzer/model/views.h"
 #include "analyzer/ranks/rank_comparison.h"
@@ -40,6 +41,7 @@ struct ShowOptions {
   std::int64_t storage = 0;
   std::string asked;
   analyzer::CurveQuestion curve;
+  std::vector<std::string> ifs;
 };
 
 /// Prints the views of one trace, as text or as JSON.
@@ -150,6 +152,13 @@ Status show_native(const LoadedTrace& trace, const ShowOptions& /*options*/, con
   return {};
 }
 
+Status show_reserved(const LoadedTrace& trace, const ShowOptions& options, const Style& style, Shown& shown) {
+  DCMT_ASSIGN_OR_RETURN(const model::ReservedView reserved,
+                        model::reserved_view(trace.path, trace.analysis, options.at, options.ifs));
+  shown.add(reserved, [&](const auto& view) { return reserved_text(view, style); });
+  return {};
+}
+
 Status show_curve(OpenedTrace& trace, const ShowOptions& options, const Style& style, Shown& shown) {
   DCMT_ASSIGN_OR_RETURN(analyzer::CurveOverview curve, analyzer::curve_overview(trace.database, options.curve));
   shown.add(model::CurveView{trace.path, trace.rank, std::move(curve)},
@@ -231,7 +240,8 @@ void add_grouping(Parser view, const std::shared_ptr<ShowOptions>& options) {
 
 void add_show_command(Parser app, int& exit_code) {
   Parser command = app.add_subcommand(
-      "show", "One view of a trace: curve, peak, releases, live, storage, holders, saved, memory, native, ranks");
+      "show",
+      "One view of a trace: curve, peak, releases, live, storage, holders, saved, memory, native, reserved, ranks");
   command.require_subcommand(0, 1);
   command.callback([command, &exit_code] {
     if (command.subcommand_given()) return;
@@ -248,6 +258,7 @@ void add_show_command(Parser app, int& exit_code) {
       "  dc-memtrace show live out/ --at step:3\n"
       "  dc-memtrace show storage out/rank0.dcmt 417\n"
       "  dc-memtrace show holders out/ 1\n"
+      "  dc-memtrace show reserved out/\n"
       "  dc-memtrace show ranks out/");
 
   auto curve = std::make_shared<ShowOptions>();
@@ -355,6 +366,23 @@ void add_show_command(Parser app, int& exit_code) {
       "Examples:\n"
       "  dc-memtrace show native out/\n"
       "  dc-memtrace show native out/rank0.dcmt --json");
+
+  auto reserved = std::make_shared<ShowOptions>();
+  view = add_view(command, "reserved", "What a GPU's allocator had reserved: in use, rounded, free, and why it stays",
+                  reserved, of_loaded(show_reserved), exit_code);
+  view.add_option("--at", reserved->at, "peak: of what was reserved; other names as for `show live`")
+      .capture_default_str();
+  view.add_option("--device", reserved->device, kDeviceHelp);
+  view.add_option("--if", reserved->ifs,
+                  "Predict the same requests under other settings of PYTORCH_ALLOC_CONF; can be repeated");
+  view.footer(
+      "Needs a trace of `run --detail full`, or of a memory snapshot. The rows add up to what torch counts as\n"
+      "reserved. A prediction replays the recorded requests in a model of torch's allocator; the model is used only\n"
+      "for a run that it follows event by event.\n\n"
+      "Examples:\n"
+      "  dc-memtrace show reserved out/\n"
+      "  dc-memtrace show reserved out/ --at oom\n"
+      "  dc-memtrace show reserved out/ --if expandable_segments:True --if max_split_size_mb:128");
 
   add_ranks_view(command, exit_code);
 }

@@ -19,12 +19,14 @@
 #include "analyzer/model/proof.h"
 #include "analyzer/model/range.h"
 #include "analyzer/model/report.h"
+#include "analyzer/model/reserved_view.h"
 #include "analyzer/model/saved_view.h"
 #include "analyzer/model/snapshot.h"
 #include "analyzer/model/views.h"
 #include "analyzer/ranks/rank_comparison.h"
 #include "analyzer/replay/replay_planner.h"
 #include "analyzer/replay/replay_views.h"
+#include "analyzer/testing/allocator_samples.h"
 #include "analyzer/testing/forked_samples.h"
 #include "analyzer/testing/native_samples.h"
 #include "analyzer/testing/object_samples.h"
@@ -290,9 +292,23 @@ TEST(JsonSchema, DocumentedKeysAndWrittenKeysAgree) {
       "MulBackward0", [&] { fenced.fence_touch(release_of_left, 1, left, "aten::mul"); }, "backward");
   fenced.save();
 
+  TestTrace reserved, not_modelled;
+  for (TestTrace* each : {&reserved, &not_modelled}) {
+    each->gpu = 0;
+    for (int i = 0; i < 10; ++i) each->drop(each->allocate(100));
+    each->allocator_peaks(36 << 20, 62 << 20);
+    ASSERT_TRUE(testing::add_allocator_samples(each->save(), each == &reserved).ok());
+  }
+
+  TestTrace kept_on_gpu;
+  kept_on_gpu.gpu = 0;
+  testing::add_zero3_graph(kept_on_gpu, 4, 30 << 20, false);
+  kept_on_gpu.allocator_peaks(120 << 20, 120 << 20);
+  ASSERT_TRUE(testing::add_segment_of_each_block(kept_on_gpu.save()).ok());
+
   std::vector<std::string> folders;
-  for (const TestTrace* each :
-       {&trace, &empty, &streams, &growing, &outside, &files, &objects, &forked, &native, &twice, &fenced, &tied})
+  for (const TestTrace* each : {&trace, &empty, &streams, &growing, &outside, &files, &objects, &forked, &native,
+                                &twice, &fenced, &reserved, &not_modelled, &kept_on_gpu, &tied})
     folders.push_back(each->folder().string());
   const auto traces = load_traces(folders, std::nullopt);
   ASSERT_TRUE(traces.ok());
@@ -315,6 +331,10 @@ TEST(JsonSchema, DocumentedKeysAndWrittenKeysAgree) {
     }
     schema.check(json(model::memory_view(path, analysis)), "show memory", "memory");
     schema.check(json(model::native_view(path, analysis)), "show native", "native");
+    for (const std::vector<std::string>& ifs : {std::vector<std::string>{"max_split_size_mb:64"}, {}}) {
+      const auto view = model::reserved_view(path, analysis, "oom", ifs);
+      if (view.ok()) schema.check(json(*view), "show reserved", "reserved");
+    }
     for (const std::string asked : {"finding:1", "storage:1"}) {
       const auto view = model::holders_view(path, analysis, asked);
       if (view.ok()) schema.check(json(*view), "show holders", "holders of " + asked);
@@ -423,6 +443,7 @@ TEST(JsonSchema, ThePageSaysWhatTheModelSays) {
   model.add<model::SavedView>();
   model.add<model::MemoryView>();
   model.add<model::NativeView>();
+  model.add<model::ReservedView>();
   model.add<model::CurveView>();
   model.add<analyzer::RankComparison>();
   model.add<model::ReproduceView>();

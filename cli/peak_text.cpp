@@ -63,8 +63,11 @@ std::string peak_lines(const DevicePeak& peak, std::string_view history, const S
   text += peak_row("  needed", peak.needed_bytes, share(peak.needed_share), style);
   text += peak_row("  dead but held", peak.dead_bytes,
                    style.bad(share(peak.dead_share)) + "   " + findings_name(peak.dead_findings), style);
-  text +=
-      peak_row("  predicted", peak.predicted_bytes, "          without " + findings_name(peak.without_findings), style);
+  std::string without = "          without " + findings_name(peak.without_findings);
+  if (peak.predicted_reserved_bytes) {
+    without += fmt::format(", and {} reserved", style.bytes(*peak.predicted_reserved_bytes));
+  }
+  text += peak_row("  predicted", peak.predicted_bytes, without, style);
   return peak.alone.size() > 1 ? text + alone_lines(peak, style) : text;
 }
 

@@ -36,7 +36,8 @@ std::string number_or_dash(const std::optional<Number>& number) {
   }
 }
 
-/// "at the peak", "at the end of step 3": the point that --at names.
+}  // namespace
+
 std::string point_text(const std::string& at) {
   if (at == "peak") return "at the peak";
   if (at == "end") return "at the end of the recording";
@@ -46,8 +47,6 @@ std::string point_text(const std::string& at) {
   if (at.find_first_not_of("0123456789") == std::string::npos) return "then";
   return "at the end of " + (at.starts_with("mark:") ? at.substr(5) : at);
 }
-
-}  // namespace
 
 std::string other_device_line(std::string_view device, Bytes peak, const Style& style) {
   return fmt::format("also allocated on {}: peak {}; see --device {}\n", device, style.bytes(peak), device);

@@ -7,6 +7,7 @@
 #include "analyzer/model/holders_view.h"
 #include "analyzer/model/memory_view.h"
 #include "analyzer/model/native_view.h"
+#include "analyzer/model/reserved_view.h"
 #include "analyzer/model/saved_view.h"
 #include "analyzer/model/views.h"
 #include "cli/groups_text.h"
@@ -20,9 +21,13 @@ namespace dcmt::cli {
 [[nodiscard]] std::string holders_text(const model::HoldersView& view, const Style& style);
 [[nodiscard]] std::string native_text(const model::NativeView& view, const Style& style);
 [[nodiscard]] std::string memory_text(const model::MemoryView& view, const Style& style);
+[[nodiscard]] std::string reserved_text(const model::ReservedView& view, const Style& style);
 [[nodiscard]] std::string saved_text(const model::SavedView& view, const std::optional<Grouping>& by,
                                      const Style& style);
 [[nodiscard]] std::string storage_text(const model::StorageView& view, const Style& style);
+
+/// The name of a point: "at the peak".
+[[nodiscard]] std::string point_text(const std::string& at);
 
 /// The line in `show peak` and `show curve` about a device that they do not show.
 [[nodiscard]] std::string other_device_line(std::string_view device, Bytes peak, const Style& style);

@@ -14,6 +14,7 @@
 #include <string_view>
 #include <vector>
 
+#include "analyzer/load/allocator_history.h"
 #include "analyzer/load/column.h"
 #include "analyzer/load/forked_memory.h"
 #include "analyzer/load/gpu_memory.h"
@@ -70,6 +71,7 @@ class TraceData {
   std::vector<Parameter> parameters;      ///< ascending by key
   std::vector<LaunchesSoFar> launches;    ///< in order
   Owners owners;                          ///< as scans of the memory found them
+  AllocatorHistory allocators;            ///< of GPUs
   std::vector<GpuMemory> gpu_memory;      ///< as the driver counted it, by GPU and time
   ProcessMemory memory;                   ///< as the kernel counted it
   ForkedMemory forked;                    ///< of the process's forked children

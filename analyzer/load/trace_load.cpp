@@ -176,6 +176,7 @@ Status TraceData::load_rows(Database& database) {
   DCMT_ASSIGN_OR_RETURN(forked, ForkedMemory::load(database));
   DCMT_ASSIGN_OR_RETURN(native, NativeMemory::load(database));
   DCMT_ASSIGN_OR_RETURN(gpu_memory, GpuMemory::load(database));
+  DCMT_ASSIGN_OR_RETURN(allocators, AllocatorHistory::load(database));
   DCMT_RETURN_IF_ERROR(load_losses(database));
   DCMT_RETURN_IF_ERROR(read_rows<SourceFile>(
       database, "ORDER BY path", [this](SourceFile& source) { sources.push_back(std::move(source)); },

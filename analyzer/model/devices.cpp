@@ -1,5 +1,7 @@
 #include "analyzer/model/devices.h"
 
+#include "analyzer/allocator/model_run.h"
+#include "analyzer/allocator/reserved_rows.h"
 #include "analyzer/storages/stacks.h"
 #include "analyzer/time/curve.h"
 
@@ -27,6 +29,21 @@ void add_place(const TraceData& data, const analyzer::Actor& birth, DevicePeak& 
   if (birth.stack.valid()) peak.site = analyzer::describe_site(data, birth.stack);
 }
 
+/// The peak of reserved bytes without the findings, if the model of the allocator follows the run.
+std::optional<Bytes> reserved_without(const Analysis& analysis, const DeviceAnalysis& device,
+                                      const std::vector<std::int64_t>& findings) {
+  // The model needs a second for so many.
+  constexpr std::size_t kMostEvents = 1'000'000;
+  const TraceData& data = *analysis.data;
+  if (findings.empty() || !analyzer::has_segments(data, device.device)) return std::nullopt;
+  const analyzer::AllocatorRequests recorded = analyzer::requests_of(data, device.device);
+  if (!recorded.incomplete.empty() || recorded.events.size() > kMostEvents) return std::nullopt;
+  if (!analyzer::check_model(recorded).holds()) return std::nullopt;
+  const std::vector<analyzer::Gap> gaps = analyzer::gaps_without(data, device, analysis.findings, findings);
+  const analyzer::AllocatorRequests without = analyzer::requests_of(data, device.device, gaps);
+  return Bytes(analyzer::predict_reserved(without, without.settings).reserved_peak);
+}
+
 }  // namespace
 
 DevicePeak device_peak_of(const Analysis& analysis, const DeviceAnalysis& device) {
@@ -51,6 +68,7 @@ DevicePeak device_peak_of(const Analysis& analysis, const DeviceAnalysis& device
   peak.needed_share = share_of(what_if.needed_at_peak, what_if.measured.bytes);
   peak.dead_share = share_of(what_if.dead_at_peak, what_if.measured.bytes);
   add_findings(analysis, device, peak);
+  peak.predicted_reserved_bytes = reserved_without(analysis, device, peak.without_findings);
   if (what_if.measured.block != nullptr) add_place(data, what_if.measured.block->birth, peak);
   return peak;
 }

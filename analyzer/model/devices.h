@@ -22,6 +22,7 @@ struct DevicePeak {
   std::optional<std::string_view> phase;
   std::optional<Bytes> active_bytes, reserved_bytes;
   Bytes needed_bytes, dead_bytes, predicted_bytes, predicted_last_use_bytes;
+  std::optional<Bytes> predicted_reserved_bytes;
   bool last_use_known = false;
   std::vector<std::int64_t> without_findings;
   std::vector<analyzer::SharedBytes> shared;
@@ -49,6 +50,8 @@ struct DevicePeak {
     field("predicted_bytes", &DevicePeak::predicted_bytes, "the peak with every residual storage freed at its release");
     field("predicted_last_use_bytes", &DevicePeak::predicted_last_use_bytes,
           "the same, storages that were read afterwards freed at their last read");
+    field("predicted_reserved_bytes", &DevicePeak::predicted_reserved_bytes,
+          "what the allocator would then have of the device, at most; null: not predicted (show reserved says why)");
     field("last_use_known", &DevicePeak::last_use_known, "such reads were seen; else both predictions are the same");
     field("without_findings", &DevicePeak::without_findings,
           "numbers of the findings that `predicted_bytes` leaves out");
