@@ -3,7 +3,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "collector/agent/provider.h"
@@ -72,10 +71,12 @@ void note_memory_error() noexcept {
 void let_others_run() noexcept {
   PyThreadState* const first = PyInterpreterState_ThreadHead(PyInterpreterState_Get());
   if (first == nullptr || PyThreadState_Next(first) == nullptr) return;
-  constexpr timespec kForOthers{.tv_sec = 0, .tv_nsec = 10'000'000};
-  Py_BEGIN_ALLOW_THREADS;
-  nanosleep(&kForOthers, nullptr);
-  Py_END_ALLOW_THREADS;
+  constexpr double kSeconds = 0.01;
+  PyObject* const time = PyImport_ImportModule("time");
+  PyObject* const slept = time != nullptr ? PyObject_CallMethod(time, "sleep", "d", kSeconds) : nullptr;
+  Py_XDECREF(slept);
+  Py_XDECREF(time);
+  PyErr_Clear();
 }
 
 /// The GIL is kept while it waits for the reading: objects do not change while they are read.

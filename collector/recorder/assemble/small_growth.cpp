@@ -27,14 +27,15 @@ bool SmallGrowth::is_due(double now, const SmallBlocksThen& then) const {
   if (gave_up_ || followed_ == kMostFollowed || now < next_ || (then.rounds != 0 && then.rounds < kFirstRound)) {
     return false;
   }
-  return !has_reading_ || then.bytes >= last_bytes_ + std::max(kMore, last_bytes_ / kMorePart);
+  return !has_reading(then) || then.bytes >= last_bytes_ + std::max(kMore, last_bytes_ / kMorePart);
 }
 
 std::vector<std::size_t> SmallGrowth::add_reading(double now, const SmallBlocksThen& then, const BytesBySize& live) {
   std::vector<std::size_t> grown;
+  const bool compares = has_reading(then);
   for (std::size_t i = 0; i < kSizeClasses; ++i) {
     Size& size = sizes_[i];
-    size.rises = has_reading_ && live[i] >= size.last + kMore / kRisePart ? size.rises + 1 : 0;
+    size.rises = compares && live[i] >= size.last + kMore / kRisePart ? size.rises + 1 : 0;
     size.last = live[i];
     if (size.rises >= kRises && !size.followed && i != kNumbers) grown.push_back(i);
   }
@@ -43,6 +44,7 @@ std::vector<std::size_t> SmallGrowth::add_reading(double now, const SmallBlocksT
   for (const std::size_t i : grown) sizes_[i].followed = true;
   followed_ += grown.size();
   has_reading_ = true;
+  had_steps_ = then.rounds != 0;
   last_bytes_ = then.bytes;
   next_ = now + std::max(kBetween, (then.rounds == 0 ? kBetweenWithoutSteps : kBetweenShare) * now);
   return grown;

@@ -40,8 +40,13 @@ class SmallGrowth {
   };
 
   std::array<Size, kSizeClasses> sizes_;
+  /// True if a reading before `then` can be compared with one then: not across the end of the first step.
+  [[nodiscard]] bool has_reading(const SmallBlocksThen& then) const {
+    return has_reading_ && had_steps_ == (then.rounds != 0);
+  }
+
   std::size_t followed_ = 0;
-  bool has_reading_ = false;
+  bool has_reading_ = false, had_steps_ = false;
   bool gave_up_ = false;
   std::int64_t last_bytes_ = 0;
   double next_ = 0;

@@ -63,6 +63,19 @@ TEST(SmallGrowthTest, WithoutStepsWhatBecomesMoreThroughoutTheRunIsFollowed) {
   EXPECT_TRUE(without_steps(20, [&](double now) { return leak(std::fmod(now, 0.05)); }).empty()) << "comes and goes";
 }
 
+TEST(SmallGrowthTest, WhatIsMadeBeforeTheFirstStepsIsNotComparedWithThem) {
+  SmallGrowth growth;
+  BytesBySize live{};
+  std::size_t followed = 0;
+  for (int i = 1; i <= 7; ++i) {
+    live[kLeak] += 1 << 20;
+    const SmallBlocksThen then{i <= 3 ? 0 : i, live[kLeak]};
+    ASSERT_TRUE(growth.is_due(i, then));
+    followed += growth.add_reading(i, then, live).size();
+  }
+  EXPECT_EQ(followed, 0u) << "three readings after the first with steps";
+}
+
 TEST(SmallGrowthTest, ThereIsTimeBetweenTwoReadings) {
   SmallGrowth growth;
   const BytesBySize live{};
