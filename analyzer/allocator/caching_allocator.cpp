@@ -30,7 +30,6 @@ CachingAllocator::~CachingAllocator() {
 CachingAllocator::Pool& CachingAllocator::pool_of(const ModelRequest& request, std::int64_t bytes) {
   const bool is_small = bytes <= kMostSmall;
   Pool& pool = pools_[{request.pool, is_small}];
-  pool.number = request.pool;
   pool.is_small = is_small;
   return pool;
 }
@@ -52,17 +51,7 @@ CachingAllocator::Piece* CachingAllocator::allocate(const ModelRequest& request)
     }
     if (block == nullptr) return nullptr;
   }
-  if (splits(*block, bytes)) {
-    auto* rest = new Piece(*block);
-    all_.insert(rest);
-    rest->address += bytes;
-    rest->bytes -= bytes;
-    rest->before = block;
-    if (rest->after != nullptr) rest->after->before = rest;
-    block->bytes = bytes;
-    block->after = rest;
-    insert(rest);
-  }
+  if (splits(*block, bytes)) insert(cut(block, bytes));
   block->is_free = false;
   allocated_ += block->bytes;
   return block;
@@ -136,12 +125,7 @@ CachingAllocator::Piece* CachingAllocator::reserve(Pool& pool, const ModelReques
   if (device_.keeps_limit && settings_.limit && reserved_ + segment > *settings_.limit) return nullptr;
   if (settings_.expandable) return expand(pool, request, bytes);
   if (!device_.can_give(segment)) return nullptr;
-  auto* block = new Piece;
-  all_.insert(block);
-  block->address = device_.address(segment);
-  block->bytes = segment;
-  block->stream = request.stream;
-  block->pool = &pool;
+  Piece* block = make(pool, request, segment);
   reserved_ += segment;
   return block;
 }
@@ -165,12 +149,7 @@ CachingAllocator::Piece* CachingAllocator::expandable_room(Pool& pool, const Mod
     if (block->before != nullptr && block->before->is_free) block = block->before;
     if (has_room(block)) return block;
   }
-  auto* block = new Piece;
-  all_.insert(block);
-  block->address = device_.address(kRangeBytes);
-  block->bytes = kRangeBytes;
-  block->stream = request.stream;
-  block->pool = &pool;
+  Piece* block = make(pool, request, kRangeBytes);
   block->is_mapped = false;
   block->range = ranges_++;
   pool.unmapped.insert(block);
@@ -197,15 +176,8 @@ bool CachingAllocator::map(Piece* block, std::int64_t bytes) {
   pool.unmapped.erase(block);
   block->is_mapped = true;
   if (mapped < block->bytes) {
-    auto* rest = new Piece(*block);
-    all_.insert(rest);
+    Piece* rest = cut(block, mapped);
     rest->is_mapped = false;
-    rest->address += mapped;
-    rest->bytes -= mapped;
-    rest->before = block;
-    if (rest->after != nullptr) rest->after->before = rest;
-    block->after = rest;
-    block->bytes = mapped;
     pool.unmapped.insert(rest);
   }
   merge(block, block->before);
@@ -237,22 +209,39 @@ void CachingAllocator::unmap(Piece* block) {
     block->bytes -= before->bytes;
     insert(before);
   }
-  if (block->bytes > to - from) {
-    auto* after = new Piece(*block);
-    all_.insert(after);
-    after->address += to - from;
-    after->bytes -= to - from;
-    after->before = block;
-    if (after->after != nullptr) after->after->before = after;
-    block->after = after;
-    block->bytes = to - from;
-    insert(after);
-  }
+  if (block->bytes > to - from) insert(cut(block, to - from));
   block->is_mapped = false;
   reserved_ -= to - from;
   merge(block, block->before);
   merge(block, block->after);
   pool.unmapped.insert(block);
+}
+
+CachingAllocator::Piece* CachingAllocator::make(Pool& pool, const ModelRequest& request, std::int64_t bytes) {
+  auto* block = new Piece;
+  all_.insert(block);
+  block->address = device_.address(bytes);
+  block->bytes = bytes;
+  block->stream = request.stream;
+  block->pool = &pool;
+  return block;
+}
+
+CachingAllocator::Piece* CachingAllocator::cut(Piece* block, std::int64_t bytes) {
+  auto* rest = new Piece(*block);
+  all_.insert(rest);
+  rest->address += bytes;
+  rest->bytes -= bytes;
+  rest->before = block;
+  if (rest->after != nullptr) rest->after->before = rest;
+  block->bytes = bytes;
+  block->after = rest;
+  return rest;
+}
+
+void CachingAllocator::drop(Piece* block) {
+  all_.erase(block);
+  delete block;
 }
 
 void CachingAllocator::insert(Piece* block) {
@@ -275,8 +264,7 @@ void CachingAllocator::merge(Piece* into, Piece* other) {
     if (into->after != nullptr) into->after->before = into;
   }
   into->bytes += other->bytes;
-  all_.erase(other);
-  delete other;
+  drop(other);
 }
 
 void CachingAllocator::free(Piece* block) {
@@ -290,8 +278,7 @@ void CachingAllocator::release(Piece* block) {
   reserved_ -= block->bytes;
   device_.given_back(block->address, block->bytes);
   block->pool->blocks.erase(block);
-  all_.erase(block);
-  delete block;
+  drop(block);
 }
 
 void CachingAllocator::release_all(Pool& pool) {
@@ -308,8 +295,7 @@ void CachingAllocator::release_all(Pool& pool) {
     unmap(block);
     if (block->before != nullptr || block->after != nullptr || block->is_mapped) continue;
     pool.unmapped.erase(block);
-    all_.erase(block);
-    delete block;
+    drop(block);
   }
 }
 

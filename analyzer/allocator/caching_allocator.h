@@ -61,7 +61,7 @@ class CachingAllocator {
   Piece* allocate(const ModelRequest& request);
   /// True if a cached block serves the request.
   [[nodiscard]] bool serves(const ModelRequest& request);
-  /// A request that ends without a block. What it released is told by release_cached().
+  /// A request that ends without a block. What it released is reported by release_cached().
   void refuse(const ModelRequest& request);
   /// No stream uses the block any more.
   void free(Piece* block);
@@ -88,7 +88,6 @@ class CachingAllocator {
 
  public:
   struct Pool {
-    std::int64_t number = 0;
     bool is_small = false;
     std::set<Piece*, BySize> blocks;
     std::set<Piece*, ByAddress> unmapped;
@@ -108,6 +107,11 @@ class CachingAllocator {
   bool release_enough(Pool& pool, const ModelRequest& request, std::int64_t bytes);
   void release(Piece* block);
   void release_all(Pool& pool);
+  /// A segment, as one block.
+  Piece* make(Pool& pool, const ModelRequest& request, std::int64_t bytes);
+  /// Returns what is beyond `bytes` as a block of its own.
+  Piece* cut(Piece* block, std::int64_t bytes);
+  void drop(Piece* block);
   void merge(Piece* into, Piece* other);
   void insert(Piece* block);
   [[nodiscard]] bool splits(const Piece& block, std::int64_t bytes);
