@@ -1,30 +1,16 @@
 #include <gtest/gtest.h>
 
-#include "analyzer/model/analysis.h"
+#include "analyzer/testing/findings_of_steps.h"
 #include "analyzer/testing/forked_samples.h"
-#include "analyzer/testing/test_trace.h"
-#include "trace/sql/trace_file.h"
 
 namespace dcmt::analyzer {
 namespace {
 
 using testing::ForkedChildrenSamples;
-using testing::TestTrace;
 
 std::vector<Finding> findings_of(const ForkedChildrenSamples& how) {
-  TestTrace trace;
-  for (int step = 0; step < 8; ++step) {
-    trace.drop(trace.allocate(100));
-    trace.step(step);
-  }
-  const std::string path = trace.save();
-  const Status added = testing::add_forked_children(path, how);
-  EXPECT_TRUE(added.ok()) << added.error().message;
-  Expected<Database> database = open_trace(path);
-  EXPECT_TRUE(database.ok());
-  const Expected<TraceData> data = TraceData::load(*database);
-  EXPECT_TRUE(data.ok()) << data.error().message;
-  return std::move(analyze(*data).findings);
+  return testing::findings_of_steps(8,
+                                    [&](const std::string& path) { return testing::add_forked_children(path, how); });
 }
 
 TEST(GrowsForked, WhatEachChildCopiesOfItsParentIsNamed) {

@@ -1,36 +1,20 @@
 #include <gtest/gtest.h>
 
-#include "analyzer/model/analysis.h"
+#include "analyzer/testing/findings_of_steps.h"
 #include "analyzer/testing/object_samples.h"
 #include "analyzer/testing/outside_samples.h"
-#include "analyzer/testing/test_trace.h"
-#include "trace/sql/trace_file.h"
 
 namespace dcmt::analyzer {
 namespace {
 
 using testing::ObjectSamples;
-using testing::TestTrace;
 
-/// The findings of a program of 60 steps that does nothing of note with torch.
 std::vector<Finding> findings_of_objects(const std::vector<ObjectSamples>& collections,
                                          const std::function<Status(const std::string&)>& more = {}) {
-  TestTrace trace;
-  for (int step = 0; step < 60; ++step) {
-    trace.drop(trace.allocate(100));
-    trace.step(step);
-  }
-  const std::string path = trace.save();
-  for (const ObjectSamples& each : collections) {
-    const Status added = testing::add_object_samples(path, each);
-    EXPECT_TRUE(added.ok()) << added.error().message;
-  }
-  EXPECT_TRUE(!more || more(path).ok());
-  Expected<Database> database = open_trace(path);
-  EXPECT_TRUE(database.ok());
-  const Expected<TraceData> data = TraceData::load(*database);
-  EXPECT_TRUE(data.ok()) << data.error().message;
-  return analyze(*data).findings;
+  return testing::findings_of_steps(60, [&](const std::string& path) -> Status {
+    for (const ObjectSamples& each : collections) DCMT_RETURN_IF_ERROR(testing::add_object_samples(path, each));
+    return more ? more(path) : Status();
+  });
 }
 
 TEST(GrowsObjects, ACollectionIsNamedWithItsEntriesAndBytes) {

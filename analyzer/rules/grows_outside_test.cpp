@@ -1,32 +1,16 @@
 #include <gtest/gtest.h>
 
-#include "analyzer/model/analysis.h"
+#include "analyzer/testing/findings_of_steps.h"
 #include "analyzer/testing/outside_samples.h"
-#include "analyzer/testing/test_trace.h"
-#include "trace/sql/trace_file.h"
 
 namespace dcmt::analyzer {
 namespace {
 
 using testing::OutsideSamples;
-using testing::TestTrace;
 
-/// The findings of a program of 60 steps that does nothing of note with torch.
 std::vector<Finding> findings_of(const OutsideSamples& how) {
-  TestTrace trace;
-  for (int step = 0; step < 60; ++step) {
-    trace.drop(trace.allocate(100));
-    trace.step(step);
-  }
-  const std::string path = trace.save();
-  const Status added = testing::add_outside_samples(path, how);
-  EXPECT_TRUE(added.ok()) << added.error().message;
-  Expected<Database> database = open_trace(path);
-  EXPECT_TRUE(database.ok());
-  const Expected<TraceData> data = TraceData::load(*database);
-  EXPECT_TRUE(data.ok()) << data.error().message;
-  Analysis analysis = analyze(*data);
-  return std::move(analysis.findings);
+  return testing::findings_of_steps(60,
+                                    [&](const std::string& path) { return testing::add_outside_samples(path, how); });
 }
 
 TEST(GrowsOutside, WhatBothWitnessesSeeIsNamedByItsClass) {
