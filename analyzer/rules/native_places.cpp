@@ -9,6 +9,7 @@
 
 #include "analyzer/storages/stacks.h"
 #include "trace/base/code_path.h"
+#include "trace/base/demangled.h"
 
 namespace dcmt::analyzer {
 namespace {
@@ -35,25 +36,6 @@ bool is_standard(std::string_view function) {
 bool is_of_objects(std::string_view object) {
   return is_one_of(object, {"python", "libpython", "libtorch", "libc10"}) ||
          object.find("/numpy/") != std::string_view::npos;
-}
-
-/// A function's name without arguments, also those of its templates.
-std::string without_arguments(std::string_view name) {
-  std::string text;
-  int depth = 0;
-  for (std::size_t i = 0; i < name.size(); ++i) {
-    const bool is_operator = text.ends_with("operator");
-    if (name[i] == '<' && !is_operator) ++depth;
-    if (name[i] == '(' && depth == 0 && !is_operator && !name.substr(i).starts_with("(anonymous namespace)")) break;
-    if (depth == 0) text += name[i];
-    if (name[i] == '>' && depth > 0 && !is_operator) --depth;
-  }
-  // A template's name begins with the type that it returns.
-  const std::size_t space = text.rfind(' ');
-  return space != std::string::npos && text.find("operator") == std::string::npos && !text.ends_with(" namespace)") &&
-                 text.find("(anonymous") == std::string::npos
-             ? text.substr(space + 1)
-             : text;
 }
 
 const NativeFrame* frame_of(const TraceData& data, const NativeSite& site) {
@@ -96,7 +78,7 @@ std::vector<NativeSeries> native_series(const TraceData& data) {
     const NativeFrame* frame = frame_of(data, site);
     const std::string python = site.stack.valid() ? describe_site(data, site.stack) : std::string();
     const bool of_objects = frame != nullptr && is_of_objects(data.text(frame->object));
-    // What a runtime of objects allocates is told apart by the line of Python alone.
+    // What a runtime of objects allocates differs by the line of Python alone.
     const PlaceKey key =
         frame == nullptr ? PlaceKey{{}, {}, 0, python}
         : of_objects     ? PlaceKey{frame->object, {}, 0, python}
@@ -108,7 +90,7 @@ std::vector<NativeSeries> native_series(const TraceData& data) {
     series.of_objects = of_objects;
     series.stack = site.stack;
     if (frame != nullptr) {
-      series.place.function = without_arguments(data.text(frame->function));
+      series.place.function = without_brackets(data.text(frame->function));
       series.place.object = data.text(frame->object);
       series.place.offset = frame->offset;
       if (frame->file.valid()) {

@@ -5,7 +5,6 @@
 #include <map>
 #include <memory>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "collector/scan/process/elf_file.h"
@@ -29,9 +28,5 @@ class NativeNames {
 
   std::map<std::string, File, std::less<>> files_;
 };
-
-/// "c10::intrusive_ptr::reset_not_null_" of "c10::intrusive_ptr<c10::StorageImpl,
-/// …>::reset_not_null_(c10::StorageImpl*)": without what is in brackets.
-[[nodiscard]] std::string without_brackets(std::string_view function);
 
 }  // namespace dcmt::recorder

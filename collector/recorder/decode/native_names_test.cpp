@@ -5,21 +5,6 @@
 namespace dcmt::recorder {
 namespace {
 
-TEST(NativeNames, WhatIsInBracketsIsLeftOut) {
-  EXPECT_EQ(without_brackets("list_append"), "list_append");
-  EXPECT_EQ(without_brackets("c10::intrusive_ptr<c10::StorageImpl, c10::detail::Null<c10::StorageImpl> >::reset_()"),
-            "c10::intrusive_ptr::reset_");
-  EXPECT_EQ(without_brackets("at::(anonymous namespace)::wrapper(at::Tensor const&)"),
-            "at::(anonymous namespace)::wrapper");
-  EXPECT_EQ(without_brackets("auto dcmt::zero3::now<int>(int)::{lambda(auto:1&)#1}::operator()<int>(int) const"),
-            "dcmt::zero3::now");
-  EXPECT_EQ(without_brackets("pybind11::object& pybind11::object::operator=(pybind11::object&&)"),
-            "pybind11::object::operator=");
-  EXPECT_EQ(without_brackets("std::vector<int> f<int>(std::vector<int> const&)"), "f");
-  EXPECT_EQ(without_brackets("bool operator< <int>(int, int)"), "operator<");
-  EXPECT_EQ(without_brackets(""), "");
-}
-
 TEST(NativeNames, AFunctionIsFoundByAnAddressInIt) {
   NativeNames names;
   EXPECT_EQ(names.function_at("/nowhere", 0x40), "+0x40");

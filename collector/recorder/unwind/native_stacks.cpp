@@ -55,10 +55,7 @@ const std::pair<const std::uint64_t, NativeStacks::Object>* NativeStacks::object
 
 const scan::FileFunction* NativeStacks::function_at(File& file, std::uint64_t value) {
   if (!file.functions) file.functions = file.elf.functions();
-  const auto after = std::ranges::upper_bound(*file.functions, value, {}, &scan::FileFunction::begin);
-  if (after == file.functions->begin()) return nullptr;
-  const scan::FileFunction& function = *std::prev(after);
-  return value - function.begin < std::max<std::uint64_t>(function.bytes, 1) ? &function : nullptr;
+  return scan::function_at(*file.functions, value);
 }
 
 const NativeStacks::Rules& NativeStacks::rules_at(std::uint64_t call) {

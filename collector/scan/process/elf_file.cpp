@@ -67,6 +67,13 @@ void each_segment(std::string_view file, Visit visit) {
 
 }  // namespace
 
+const FileFunction* function_at(std::span<const FileFunction> functions, Address value) {
+  const auto after = std::ranges::upper_bound(functions, value, {}, &FileFunction::begin);
+  if (after == functions.begin()) return nullptr;
+  const FileFunction& function = *std::prev(after);
+  return value - function.begin < std::max<std::uint64_t>(function.bytes, 1) ? &function : nullptr;
+}
+
 ElfFile::ElfFile(const std::string& path) {
   const Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
   struct stat info {};

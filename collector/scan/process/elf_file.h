@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -17,6 +18,9 @@ struct FileFunction {
   std::uint64_t bytes = 0;  ///< 0: unknown
   std::string_view name;    ///< mangled; in the file
 };
+
+/// The one of `functions`, as ElfFile::functions() returns them, that covers `value`; nullptr: none.
+[[nodiscard]] const FileFunction* function_at(std::span<const FileFunction> functions, Address value);
 
 /// Empty if the file cannot be read or is not a 64-bit ELF file. What a damaged file names beyond its end reads as
 /// zeros. The file stays mapped; threads may share it.
