@@ -70,7 +70,7 @@ TEST_F(Process, UsageErrors) {
 TEST_F(Process, HelpHasExamples) {
   for (const std::string command :
        {"", "report ", "show ", "show curve ", "show peak ", "show releases ", "show live ", "show storage ",
-        "show holders ", "show saved ", "show memory ", "show ranks ", "doctor "}) {
+        "show holders ", "show saved ", "show recompute ", "show memory ", "show ranks ", "doctor "}) {
     const Outcome outcome = run(command + "--help");
     EXPECT_EQ(outcome.exit, 0) << command;
     EXPECT_NE(outcome.out.find("Example"), std::string::npos) << command;
@@ -126,9 +126,9 @@ TEST_F(Process, PathsMayFollowDashes) {
 
 TEST_F(Process, EveryViewRunsAndWritesJson) {
   const std::string path = defect();
-  for (const std::string arguments :
-       {"report ", "show curve ", "show peak ", "show releases ", "show live --at peak ",
-        "show live --at step:1 --by kind ", "show storage ", "show holders ", "show saved ", "show memory "}) {
+  for (const std::string arguments : {"report ", "show curve ", "show peak ", "show releases ", "show live --at peak ",
+                                      "show live --at step:1 --by kind ", "show storage ", "show holders ",
+                                      "show saved ", "show recompute ", "show memory "}) {
     const std::string full =
         arguments + path + (arguments == "show storage " || arguments == "show holders " ? " 1" : "");
     const Outcome text = run(full);

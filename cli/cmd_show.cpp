@@ -9,6 +9,7 @@
 #include "analyzer/model/holders_view.h"
 #include "analyzer/model/memory_view.h"
 #include "analyzer/model/native_view.h"
+#include "analyzer/model/recompute_view.h"
 #include "analyzer/model/reserved_view.h"
 #include "analyzer/model/saved_view.h"
 #include "analyzer/model/views.h"
@@ -152,6 +153,12 @@ Status show_native(const LoadedTrace& trace, const ShowOptions& /*options*/, con
   return {};
 }
 
+Status show_recompute(const LoadedTrace& trace, const ShowOptions& /*options*/, const Style& style, Shown& shown) {
+  shown.add(model::recompute_view(trace.path, trace.analysis),
+            [&](const auto& view) { return recompute_text(view, style); });
+  return {};
+}
+
 Status show_reserved(const LoadedTrace& trace, const ShowOptions& options, const Style& style, Shown& shown) {
   DCMT_ASSIGN_OR_RETURN(const model::ReservedView reserved,
                         model::reserved_view(trace.path, trace.analysis, options.at, options.ifs));
@@ -241,7 +248,8 @@ void add_grouping(Parser view, const std::shared_ptr<ShowOptions>& options) {
 void add_show_command(Parser app, int& exit_code) {
   Parser command = app.add_subcommand(
       "show",
-      "One view of a trace: curve, peak, releases, live, storage, holders, saved, memory, native, reserved, ranks");
+      "One view of a trace: curve, peak, releases, live, storage, holders, saved, recompute, memory, native, reserved, "
+      "ranks");
   command.require_subcommand(0, 1);
   command.callback([command, &exit_code] {
     if (command.subcommand_given()) return;
@@ -346,6 +354,17 @@ void add_show_command(Parser app, int& exit_code) {
       "Examples:\n"
       "  dc-memtrace show saved out/\n"
       "  dc-memtrace show saved out/rank0.dcmt --at step:3");
+
+  auto recompute = std::make_shared<ShowOptions>();
+  view = add_view(command, "recompute", "The peak if modules were checkpointed: computed again in the backward",
+                  recompute, of_loaded(show_recompute), exit_code);
+  view.add_option("--device", recompute->device, kDeviceHelp);
+  view.footer(
+      "A prediction from what the calls of each module made, and what of it was kept until the module's backward. Of\n"
+      "compiled modules, and of allocations under 64 KiB, the module is not known: they stay as they are.\n\n"
+      "Examples:\n"
+      "  dc-memtrace show recompute out/\n"
+      "  dc-memtrace show recompute out/ --device cuda:1 --json");
 
   auto memory = std::make_shared<ShowOptions>();
   view = add_view(command, "memory", "The whole process: what is resident besides torch's memory, by step and class",

@@ -18,6 +18,7 @@
 #include "analyzer/model/native_view.h"
 #include "analyzer/model/proof.h"
 #include "analyzer/model/range.h"
+#include "analyzer/model/recompute_view.h"
 #include "analyzer/model/report.h"
 #include "analyzer/model/reserved_view.h"
 #include "analyzer/model/saved_view.h"
@@ -28,6 +29,7 @@
 #include "analyzer/replay/replay_views.h"
 #include "analyzer/testing/allocator_samples.h"
 #include "analyzer/testing/forked_samples.h"
+#include "analyzer/testing/layers.h"
 #include "analyzer/testing/native_samples.h"
 #include "analyzer/testing/object_samples.h"
 #include "analyzer/testing/outside_samples.h"
@@ -306,9 +308,13 @@ TEST(JsonSchema, DocumentedKeysAndWrittenKeysAgree) {
   kept_on_gpu.allocator_peaks(120 << 20, 120 << 20);
   ASSERT_TRUE(testing::add_segment_of_each_block(kept_on_gpu.save()).ok());
 
+  TestTrace layers;
+  testing::add_step_of_layers(layers, 3, 2, 1000);
+  layers.save();
+
   std::vector<std::string> folders;
-  for (const TestTrace* each : {&trace, &empty, &streams, &growing, &outside, &files, &objects, &forked, &native,
-                                &twice, &fenced, &reserved, &not_modelled, &kept_on_gpu, &tied})
+  for (const TestTrace* each : {&trace, &layers, &empty, &streams, &growing, &outside, &files, &objects, &forked,
+                                &native, &twice, &fenced, &reserved, &not_modelled, &kept_on_gpu, &tied})
     folders.push_back(each->folder().string());
   const auto traces = load_traces(folders, std::nullopt);
   ASSERT_TRUE(traces.ok());
@@ -329,6 +335,7 @@ TEST(JsonSchema, DocumentedKeysAndWrittenKeysAgree) {
     if (const auto saved = model::saved_view(path, analysis, "end"); saved.ok()) {
       schema.check(json(*saved), "show saved", "saved");
     }
+    schema.check(json(model::recompute_view(path, analysis)), "show recompute", "recompute");
     schema.check(json(model::memory_view(path, analysis)), "show memory", "memory");
     schema.check(json(model::native_view(path, analysis)), "show native", "native");
     for (const std::vector<std::string>& ifs : {std::vector<std::string>{"max_split_size_mb:64"}, {}}) {
@@ -441,6 +448,7 @@ TEST(JsonSchema, ThePageSaysWhatTheModelSays) {
   model.add<model::StorageView>();
   model.add<model::HoldersView>();
   model.add<model::SavedView>();
+  model.add<model::RecomputeView>();
   model.add<model::MemoryView>();
   model.add<model::NativeView>();
   model.add<model::ReservedView>();

@@ -7,6 +7,7 @@
 #include "analyzer/model/holders_view.h"
 #include "analyzer/model/memory_view.h"
 #include "analyzer/model/native_view.h"
+#include "analyzer/model/recompute_view.h"
 #include "analyzer/model/reserved_view.h"
 #include "analyzer/model/saved_view.h"
 #include "analyzer/model/views.h"
@@ -21,6 +22,7 @@ namespace dcmt::cli {
 [[nodiscard]] std::string holders_text(const model::HoldersView& view, const Style& style);
 [[nodiscard]] std::string native_text(const model::NativeView& view, const Style& style);
 [[nodiscard]] std::string memory_text(const model::MemoryView& view, const Style& style);
+[[nodiscard]] std::string recompute_text(const model::RecomputeView& view, const Style& style);
 [[nodiscard]] std::string reserved_text(const model::ReservedView& view, const Style& style);
 [[nodiscard]] std::string saved_text(const model::SavedView& view, const std::optional<Grouping>& by,
                                      const Style& style);

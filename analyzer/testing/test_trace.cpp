@@ -47,6 +47,7 @@ TestTrace::Handle TestTrace::allocate(std::int64_t bytes) {
   storage.bytes = storage.bytes_now = bytes;
   storage.stream = stream;
   storage.gpu = gpu;
+  storage.module = module;
   storage.block_birth = event();
   storage.birth = event();
   storages_.push_back(storage);
@@ -281,6 +282,11 @@ Status TestTrace::write(const std::string& path) {
     note(writer.write(OperatorRow{
         static_cast<RowId>(i) + 1, 1, op.parent, text(op.name), op.scope, op.ordinal, {point(op.from), point(op.to)}}));
   }
+  std::map<std::string, RowId> modules;
+  for (const StorageState& s : storages_) {
+    if (!s.module.empty()) modules.emplace(s.module, static_cast<RowId>(modules.size()) + 1);
+  }
+  for (const auto& [name, id] : modules) note(writer.write(ModuleRow{id, text(name)}));
   for (std::size_t i = 0; i < storages_.size(); ++i) {
     const StorageState& s = storages_[i];
     const auto id = static_cast<RowId>(i) + 1;
@@ -303,6 +309,7 @@ Status TestTrace::write(const std::string& path) {
                    place(s.block_end),
                    {point(s.block_birth.seq), point(s.block_end.seq)}};
     block.stream = s.stream;
+    if (!s.module.empty()) block.module = modules.at(s.module);
     block.waits = s.waits;
     if (s.done != 0) block.done = point(s.done);
     note(writer.write(block));

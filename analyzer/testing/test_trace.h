@@ -83,6 +83,7 @@ class TestTrace {
   std::map<std::string, std::int64_t> meta_integers{{"pid", 4711}, {"rank", 0}, {"world_size", 2}};
   std::optional<std::int64_t> gpu;     ///< of all blocks from here on; nullopt: the CPU's
   std::optional<std::int64_t> stream;  ///< of all blocks from here on; nullopt: not known
+  std::string module;                  ///< of all blocks from here on; empty: none
 
   /// Nanoseconds of an event.
   std::function<std::int64_t(std::int64_t seq)> clock = [](std::int64_t seq) { return seq * 1000; };
@@ -209,6 +210,7 @@ class TestTrace {
   struct StorageState {
     std::int64_t bytes = 0, bytes_now = 0, done = 0;
     std::optional<std::int64_t> stream, gpu;
+    std::string module;
     bool waits = false;
     Event birth, end, block_birth, block_end;
   };
