@@ -253,12 +253,16 @@ void free_at_storing(const TraceData& data, const OwnUse& own_use, Growth& growt
   });
 }
 
-std::string fix_of(const Growth& growth, bool in_container) {
+/// Only where graphs are kept does it help to detach.
+std::string fix_of(const Growth& growth, bool in_container, bool has_graphs) {
   if (growth.holder.starts_with("cycle ")) return "cut one reference of the cycle: keep a detached copy";
   if (growth.holder.find(kMoreLinks) != std::string::npos)
     return "keep fewer objects: cut the reference from each to the one before; or keep numbers in them";
+  if (growth.begun_with.value > 0)
+    return "keep as much of it as is used: the latest part, or numbers computed from the rest";
   if (!in_container || growth.type == "graph")
     return "add numbers to it, not tensors: .item(), or .detach() where no backward needs it";
+  if (!has_graphs) return "remove what is not used any more, or keep a fixed number of entries; or keep numbers";
   return "store numbers, such as loss.item(), or detached copies; or clear it after use";
 }
 
@@ -304,10 +308,10 @@ std::vector<Finding> grows(const TraceData& data, const Releases&) {
     finding.confidence = growth.holder.empty()                                              ? Confidence::kUnknown
                          : growth.seen == static_cast<std::int64_t>(growth.storages.size()) ? Confidence::kCertain
                                                                                             : Confidence::kPartial;
-    finding.why = keeps_graphs(data, growth)
-                      ? "it keeps the autograd graphs of what was computed"
-                      : "every part of the run adds to it, and hardly any of that is freed later";
-    finding.fix = fix_of(growth, group.in_container);
+    const bool has_graphs = keeps_graphs(data, growth);
+    finding.why = has_graphs ? "it keeps the autograd graphs of what was computed"
+                             : "every part of the run adds to it, and hardly any of that is freed later";
+    finding.fix = fix_of(growth, group.in_container, has_graphs);
     findings.push_back(std::move(finding));
   }
   return findings;

@@ -457,7 +457,7 @@ TEST(Grows, EntriesThatOneLineFillsInTurnAreOneContainer) {
     EXPECT_EQ(findings[0].growth->alone, Bytes(1000));
     EXPECT_EQ(findings[0].confidence, Confidence::kCertain);
     EXPECT_EQ(findings[0].growth->type, "");
-    EXPECT_EQ(findings[0].fix, "store numbers, such as loss.item(), or detached copies; or clear it after use");
+    EXPECT_EQ(findings[0].fix, "remove what is not used any more, or keep a fixed number of entries; or keep numbers");
   }
 }
 
@@ -658,7 +658,10 @@ TEST(Grows, TheFixIsThatOfWhatHoldsIt) {
   };
   HeldOf graph = kSeen;
   graph.type = "graph";
-  EXPECT_NE(fix(kSeen).find("store numbers, such as loss.item(), or detached copies"), std::string::npos);
+  HeldOf saved = kSeen;
+  saved.role = "saved for backward";
+  EXPECT_NE(fix(saved).find("store numbers, such as loss.item(), or detached copies"), std::string::npos);
+  EXPECT_NE(fix(kSeen).find("remove what is not used any more"), std::string::npos);
   EXPECT_NE(fix(graph).find("add numbers to it, not tensors"), std::string::npos);
   EXPECT_NE(fix({.path = "main: total", .otherwise = true}).find("add numbers to it"), std::string::npos);
   EXPECT_NE(fix({.path = "cycle A.x → B → A (through autograd nodes)", .otherwise = true}).find("cut one reference"),
