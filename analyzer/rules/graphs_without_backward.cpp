@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "analyzer/releases/what_if.h"
 #include "analyzer/rules/rules.h"
 #include "analyzer/rules/usual_holders.h"
 #include "analyzer/storages/holder_names.h"
@@ -23,7 +24,7 @@
 namespace dcmt::analyzer {
 namespace {
 
-/// Less of the peak than this is not reported.
+/// A peak that would fall by less than this is not reported.
 constexpr double kLeastOfPeak = 0.05;
 /// A variable keeps the graph of one forward until the next one has ended, which is usual. Graphs of this many forwards
 /// are kept on purpose, or by mistake.
@@ -215,6 +216,12 @@ Finding finding_of(const TraceData& data, const std::vector<Unused>& at_peak, co
   return finding;
 }
 
+/// True if the peak were lower without it: what is bounded costs nothing where another point is as high.
+bool lowers_peak(const TraceData& data, const Peak& peak, const Growth& growth) {
+  const Peak without = peak_of(data, peak.device, gaps_on(peak.device, gaps_of_growth(data, growth)));
+  return static_cast<double>(without.bytes.value) <= (1 - kLeastOfPeak) * static_cast<double>(peak.bytes.value);
+}
+
 }  // namespace
 
 namespace rules {
@@ -228,19 +235,16 @@ std::vector<Finding> graphs_without_backward(const TraceData& data, const std::v
     if (!peak.seq.valid()) continue;
     std::vector<Unused> at_peak, besides;
     std::set<Sequence> forwards;
-    std::int64_t bytes = 0;
     for (const Unused& each : unused) {
       const auto blocks = data.blocks_by_storage.of(each.storage->id);
       if (blocks.empty() || blocks.front()->device != peak.device) continue;
       const bool is_at_peak = each.storage->span.covers(peak.seq) && each.needed_until <= peak.seq;
       (is_at_peak ? at_peak : besides).push_back(each);
-      if (!is_at_peak) continue;
-      forwards.insert(each.needed_until);
-      bytes += each.storage->bytes.value;
+      if (is_at_peak) forwards.insert(each.needed_until);
     }
-    if (forwards.size() >= kFewestForwards &&
-        static_cast<double>(bytes) >= kLeastOfPeak * static_cast<double>(peak.bytes.value))
-      findings.push_back(finding_of(data, at_peak, besides));
+    if (forwards.size() < kFewestForwards) continue;
+    Finding finding = finding_of(data, at_peak, besides);
+    if (lowers_peak(data, peak, *finding.growth)) findings.push_back(std::move(finding));
   }
   return findings;
 }

@@ -25,14 +25,16 @@ struct Evaluation {
   int forwards = 6;
   int read = 6;  ///< so many first ones were found, as `held` says
   HeldOf held = kInGraph;
-  bool backwards = false;  ///< one after each forward
-  bool goes_on = true;     ///< after it dropped all
+  bool backwards = false;   ///< one after each forward
+  bool goes_on = true;      ///< after it dropped all
+  std::int64_t before = 0;  ///< bytes of the training before it
 };
 
 std::vector<Finding> findings(const Evaluation& program) {
   TestTrace trace;
   trace.stack = {{"train.py", "main", 1}};
   trace.allocate(kParameter);
+  if (program.before != 0) trace.drop(trace.allocate(program.before));
   std::vector<Handle> kept;
   for (int i = 0; i < program.forwards; ++i) {
     trace.stack = {{"train.py", "evaluate", 5}};
@@ -63,6 +65,11 @@ TEST(GraphsWithoutBackward, WhatAnEvaluationKeepsIsNamedWithItsHolder) {
   EXPECT_EQ(finding.dead_at_peak, finding.bytes);
   EXPECT_EQ(finding.predicted_peak, Bytes(kParameter + kSaved + kTemporary));
   EXPECT_EQ(finding.confidence, Confidence::kCertain);
+}
+
+TEST(GraphsWithoutBackward, WhereAnotherPointIsAsHighItCostsNothing) {
+  EXPECT_TRUE(findings({.before = 6 * kSaved}).empty());
+  EXPECT_EQ(findings({.before = 3 * kSaved}).size(), 1u);
 }
 
 TEST(GraphsWithoutBackward, WhatWasNotReadIsAsOthersOfItsPlace) {
