@@ -34,6 +34,7 @@
 #include "analyzer/testing/object_samples.h"
 #include "analyzer/testing/outside_samples.h"
 #include "analyzer/testing/test_trace.h"
+#include "analyzer/testing/watched_story.h"
 #include "cli/converted.h"
 #include "cli/doctor.h"
 #include "cli/doctor_process.h"
@@ -312,9 +313,13 @@ TEST(JsonSchema, DocumentedKeysAndWrittenKeysAgree) {
   testing::add_step_of_layers(layers, 3, 2, 1000);
   layers.save();
 
+  TestTrace watched;
+  watched.allocate(10);
+  ASSERT_TRUE(testing::add_watched_counts(watched.save()).ok());
+
   std::vector<std::string> folders;
   for (const TestTrace* each : {&trace, &layers, &empty, &streams, &growing, &outside, &files, &objects, &forked,
-                                &native, &twice, &fenced, &reserved, &not_modelled, &kept_on_gpu, &tied})
+                                &native, &twice, &fenced, &reserved, &not_modelled, &kept_on_gpu, &watched, &tied})
     folders.push_back(each->folder().string());
   const auto traces = load_traces(folders, std::nullopt);
   ASSERT_TRUE(traces.ok());

@@ -7,6 +7,7 @@
 #include "cli/peak_text.h"
 #include "render/wording/finding_words.h"
 #include "render/wording/growth_words.h"
+#include "render/wording/reference_words.h"
 #include "trace/base/shell_words.h"
 
 namespace dcmt::cli {
@@ -168,11 +169,22 @@ std::string body(const Report& report, const Style& style) {
   text += "\n";
   for (const ReportedFinding& finding : report.findings) {
     text += finding_text(report.path, finding, style);
-    if (report.findings.size() > 1) text += labelled("next", wording::next_command(report.path, finding), style);
+    if (report.findings.size() > 1 || report.watched)
+      text += labelled("next", wording::next_command(report.path, finding), style);
     text += "\n";
   }
+  if (report.watched) text += wording::watched_text(*report.watched) + "\n\n";
   if (report.outliving) text += survivor_line(*report.outliving, style) + "\n";
   return text + footer_text(report, style);
+}
+
+std::string next_command(const Report& report) {
+  if (report.watched) {
+    return fmt::format("dc-memtrace show storage {} {}", shell_word(report.path), report.watched->storage.value);
+  }
+  if (!report.findings.empty()) return wording::next_command(report.path, report.findings.front());
+  return fmt::format("dc-memtrace show peak {} --by {}", shell_word(report.path),
+                     report.facts.of_snapshot() ? "site" : "category");
 }
 
 std::string trace_title(const Report& report) {
@@ -197,12 +209,10 @@ void ReportText::add(const Report& report, const std::string& alike) {
   }
   if (titles_) text_ += (shown_.empty() ? "" : "\n") + style_.bold("== " + trace_title(report) + alike) + "\n";
   text_ += body(report, style_);
-  const bool found = !report.findings.empty();
-  if (next_.empty() || (found && !next_is_of_a_finding_)) {
-    next_ = found ? wording::next_command(report.path, report.findings.front())
-                  : fmt::format("dc-memtrace show peak {} --by {}", shell_word(report.path),
-                                report.facts.of_snapshot() ? "site" : "category");
-    next_is_of_a_finding_ = found;
+  const bool asked = report.watched || !report.findings.empty();
+  if (next_.empty() || (asked && !next_is_asked_)) {
+    next_ = next_command(report);
+    next_is_asked_ = asked;
   }
   shown_ = trace_title(report);
   comparable_ = std::move(said);

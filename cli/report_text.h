@@ -19,8 +19,8 @@ class ReportText {
   void add(const model::Report& report, const std::string& alike = {});
   /// The text of all reports.
   [[nodiscard]] const std::string& text() const { return text_; }
-  /// The next useful command: for the first finding, else for the composition of the peak. It is the last line of
-  /// output.
+  /// The next useful command: for what was watched, else for the first finding, else for the composition of the peak.
+  /// It is the last line of output.
   [[nodiscard]] std::string next_line() const;
 
  private:
@@ -29,8 +29,8 @@ class ReportText {
   std::string text_, shown_;            ///< shown_: title of the last trace that differed from the previous one
   model::ComparableReport comparable_;  ///< of that trace
   std::string next_;
-  bool next_is_of_a_finding_ = false;
-  bool has_ranks_ = false;  ///< a report of a rank was added
+  bool next_is_asked_ = false;  ///< it is about what was watched, or about a finding
+  bool has_ranks_ = false;      ///< a report of a rank was added
 };
 
 }  // namespace dcmt::cli

@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "analyzer/model/holders_view.h"
 #include "analyzer/model/memory_view.h"
@@ -27,6 +28,8 @@ namespace dcmt::cli {
 [[nodiscard]] std::string saved_text(const model::SavedView& view, const std::optional<Grouping>& by,
                                      const Style& style);
 [[nodiscard]] std::string storage_text(const model::StorageView& view, const Style& style);
+/// Who took and who gave back each reference; empty if none was watched.
+[[nodiscard]] std::string references_text(const std::vector<model::CountStory>& stories, const Style& style);
 
 /// The name of a point: "at the peak".
 [[nodiscard]] std::string point_text(const std::string& at);

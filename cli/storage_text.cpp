@@ -29,7 +29,8 @@ std::string storage_text(const model::StorageView& view, const Style& style) {
                fmt::format("{:.3f} ms", static_cast<double>(event.after_start.value) * 1e-6),
                wording::event_text(event, style.form()), wording::event_by(event)});
   }
-  text += table.text(style, "  ") + wording::end_text(view) + "\n" + owners_text(view.owners, style);
+  text += table.text(style, "  ") + wording::end_text(view) + "\n" + references_text(view.references, style) +
+          owners_text(view.owners, style);
   for (const analyzer::Holders& holders : view.censuses) {
     text += "\n" +
             style.bold(fmt::format("census at seq {}{}", grouped(holders.at().seq.value),

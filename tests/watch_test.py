@@ -3,6 +3,7 @@ the agent has read."""
 
 from __future__ import annotations
 
+import json
 import re
 import sys
 
@@ -13,6 +14,7 @@ import recorded
 PROGRAM = recorded.PROGRAMS / "reference_kinds.py"
 LINES = PROGRAM.read_text().splitlines()
 LIFE = recorded.PROGRAMS / "watched_life.py"
+KEEPING = recorded.PROGRAMS / "kept_references.py"
 
 
 def line_of(mark: str, program=PROGRAM) -> int:
@@ -94,3 +96,87 @@ def test_a_watched_program_lives_and_dies_as_before(tmp_path, how, code, printed
     assert {subject for subject, _ in counts} >= {"storage", "tensor", "object"}
     if how == "masks":
         assert max(lost for subject, lost in counts if subject == "object") > 0
+
+
+def shown(trace, storage: int) -> list[dict]:
+    run = recorded.tool("show", "storage", trace, storage, "--json")
+    assert run.returncode == 0, run.stderr
+    return json.loads(run.stdout)["traces"][0]["references"]
+
+
+@pytest.fixture(scope="module")
+def stories(kinds):
+    """Of each kind the counts of its storage, as `show storage` has them."""
+    trace, changes = kinds
+    storages = recorded.query(trace, "SELECT DISTINCT storage FROM watched_count ORDER BY storage")
+    return {kind: shown(trace, storage) for kind, (storage,) in zip(changes, storages, strict=True)}
+
+
+def lines(place, program=PROGRAM) -> list[int]:
+    return [frame["line"] for frame in place["by"]["stack"] if frame["file"].endswith(program.name)] if place else []
+
+
+@pytest.mark.parametrize("kind", [each for each in MARKED if each != "leaked"])
+def test_each_reference_is_paired_with_its_drop(stories, kind):
+    counts = stories[kind]
+    assert not any(count["left"] or count["at_exit"] for count in counts)
+    assert all(count["complete"] for count in counts)
+    rows = [row for count in counts for row in count["given_back"]]
+    assert any(line_of(f"take {kind}") in lines(row["taken"]) and line_of(f"drop {kind}") in lines(row["given_back"]) for row in rows)
+
+
+def test_what_is_left_was_taken_by_the_planted_line(stories):
+    counts = stories["leaked"]
+    (row,) = next(count for count in counts if count["subject"] == "object")["left"]
+    assert (row["count"], row["taken"]["function"]) == (1, "Py_IncRef")
+    assert line_of("take leaked") in lines(row["taken"])
+    for count in counts:
+        assert sum(row["count"] for row in count["left"]) == count["last"]
+
+
+def test_the_report_leads_to_the_story(kinds):
+    trace, _ = kinds
+    report = recorded.tool("report", trace).stdout
+    assert re.search(r"References to storage \d+ were left", report)
+    words = report.splitlines()[-1].removeprefix("next: ").split()
+    text = recorded.tool(*words[1:]).stdout
+    assert re.search(r"1 left +\S*reference_kinds.py:\d+ leaked .*Py_IncRef", text)
+
+
+def left_after(folder, way: str, *more: str) -> list[tuple[str, set[int]]]:
+    """Of each count that is not 0 before the exit, whose it is and the lines that took what is left."""
+    run = recorded.tool("run", "-o", folder, "--watch", f"{KEEPING.name}:{line_of('made', KEEPING)}", "--", sys.executable, KEEPING, way, *more)
+    assert run.returncode == 0, run.stderr
+    (trace,) = recorded.traces(folder)
+    if why := no_watchpoints(trace):
+        pytest.skip(why)
+    ((storage,),) = recorded.query(trace, "SELECT DISTINCT storage FROM watched_count")
+    counts = shown(trace, storage)
+    assert all(count["complete"] for count in counts)
+    left = [(count["subject"], count["left"] + count["at_exit"]) for count in counts]
+    return [(subject, {line for row in rows for line in lines(row["taken"], KEEPING)}) for subject, rows in left if rows]
+
+
+WAYS = re.findall(r"# keep (\w+)$", KEEPING.read_text(), re.MULTILINE)
+
+
+@pytest.mark.parametrize("way", recorded.some(WAYS, 3))
+def test_what_a_function_keeps_is_left_and_nothing_in_its_twin(tmp_path, way):
+    left = dict(left_after(tmp_path / "kept", way))
+    assert line_of(f"keep {way}", KEEPING) in left["object"]
+    assert line_of("made", KEEPING) not in left["object"]
+    assert left_after(tmp_path / "dropped", way, "--dropped") == []
+
+
+@recorded.for_soak
+def test_the_sample_s_release_is_late_by_two_variables(tmp_path):
+    assert recorded.tool("run", "-o", tmp_path / "first", "--", sys.executable, recorded.SAMPLE).returncode == 0
+    run = recorded.tool("run", "--watch", f"{tmp_path / 'first'}#1", "-o", tmp_path / "out", "--", sys.executable, recorded.SAMPLE)
+    assert run.returncode == 0, run.stderr
+    (trace,) = recorded.traces(tmp_path / "out")
+    if why := no_watchpoints(trace):
+        pytest.skip(why)
+    words = recorded.tool("report", trace).stdout.splitlines()[-1].removeprefix("next: ").split()
+    text = recorded.tool(*words[1:]).stdout
+    for name in ("buf0 = torch.ops.dcmt_z3.allgather_param", "buf2 = torch.ops.dcmt_z3.wait_allgather"):
+        assert re.search(re.escape(name) + r".*\n +→ the return of Runner.call", text), text

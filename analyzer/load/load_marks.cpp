@@ -16,8 +16,6 @@ constexpr Name<MarkKind> kMarkKinds[] = {
     {"repoint", MarkKind::kRepoint}, {"fence", MarkKind::kFence},   {"fence_touch", MarkKind::kFenceTouch},
     {"poison", MarkKind::kPoison},   {"result", MarkKind::kResult},
 };
-constexpr Name<Subject> kSubjects[] = {
-    {"storage", Subject::kStorage}, {"tensor", Subject::kTensor}, {"object", Subject::kObject}};
 constexpr Name<HolderKind> kHolders[] = {{"tensor", HolderKind::kTensor}, {"python_object", HolderKind::kPythonObject},
                                          {"local", HolderKind::kLocal},   {"cell", HolderKind::kCell},
                                          {"free", HolderKind::kFree},     {"eval_stack", HolderKind::kEvalStack},
@@ -114,16 +112,14 @@ Status TraceData::load_censuses(Database& database) {
   DCMT_RETURN_IF_ERROR(read_rows<Sample>(
       database, "ORDER BY id", [this](const Sample& sample) { samples.push_back(sample); },
       column<&SampleRow::id, &Sample::id>(), column<&SampleRow::census, &Sample::census>(),
-      column<&SampleRow::subject>(
-          [](Sample& sample, std::string_view text) { sample.subject = named(text, kSubjects, Subject::kStorage); }),
+      column<&SampleRow::subject>([](Sample& sample, std::string_view text) { sample.subject = subject_named(text); }),
       column<&SampleRow::storage, &Sample::storage>(), column<&SampleRow::tensor, &Sample::tensor>(),
       column<&SampleRow::count, &Sample::count>(), column<&SampleRow::explained, &Sample::explained>(),
       column<&SampleRow::unexplained, &Sample::unexplained>()));
   return read_rows<Edge>(
       database, "ORDER BY id", [this](const Edge& edge) { edges.push_back(edge); }, column<&EdgeRow::id, &Edge::id>(),
       column<&EdgeRow::census, &Edge::census>(), column<&EdgeRow::storage, &Edge::storage>(),
-      column<&EdgeRow::held>(
-          [](Edge& edge, std::string_view text) { edge.held = named(text, kSubjects, Subject::kStorage); }),
+      column<&EdgeRow::held>([](Edge& edge, std::string_view text) { edge.held = subject_named(text); }),
       column<&EdgeRow::tensor, &Edge::tensor>(), column<&EdgeRow::holder>([](Edge& edge, std::string_view text) {
         edge.holder = named(text, kHolders, HolderKind::kOther);
       }),

@@ -323,4 +323,10 @@ Value named(std::string_view text, const Name<Value> (&names)[Size], Value other
   return otherwise;
 }
 
+[[nodiscard]] inline Subject subject_named(std::string_view text) {
+  constexpr Name<Subject> kSubjects[] = {
+      {"storage", Subject::kStorage}, {"tensor", Subject::kTensor}, {"object", Subject::kObject}};
+  return named(text, kSubjects, Subject::kStorage);
+}
+
 }  // namespace dcmt::analyzer

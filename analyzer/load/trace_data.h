@@ -26,6 +26,7 @@
 #include "analyzer/load/storage_changes.h"
 #include "analyzer/load/trace_rows.h"
 #include "analyzer/load/watch.h"
+#include "analyzer/load/watched_counts.h"
 #include "trace/base/status.h"
 #include "trace/base/typed_id.h"
 #include "trace/sql/database.h"
@@ -76,6 +77,7 @@ class TraceData {
   ProcessMemory memory;                   ///< as the kernel counted it
   ForkedMemory forked;                    ///< of the process's forked children
   NativeMemory native;                    ///< allocations of C and C++, sampled
+  WatchedCounts watched;                  ///< reference counts, with each change
   std::vector<SourceFile> sources;        ///< ascending by path
   std::vector<StringId> generated_files;  ///< files with a map to the model's source, ascending
 

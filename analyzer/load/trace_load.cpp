@@ -175,6 +175,7 @@ Status TraceData::load_rows(Database& database) {
   DCMT_ASSIGN_OR_RETURN(memory, ProcessMemory::load(database));
   DCMT_ASSIGN_OR_RETURN(forked, ForkedMemory::load(database));
   DCMT_ASSIGN_OR_RETURN(native, NativeMemory::load(database));
+  DCMT_ASSIGN_OR_RETURN(watched, WatchedCounts::load(database));
   DCMT_ASSIGN_OR_RETURN(gpu_memory, GpuMemory::load(database));
   DCMT_ASSIGN_OR_RETURN(allocators, AllocatorHistory::load(database));
   DCMT_RETURN_IF_ERROR(load_losses(database));

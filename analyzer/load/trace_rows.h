@@ -17,6 +17,7 @@ using DiagnosticId = TypedNumber<struct DiagnosticTag>;
 using LossId = TypedNumber<struct LossTag>;
 using IntervalId = TypedNumber<struct IntervalTag>;
 using SampleId = TypedNumber<struct SampleTag>;
+using WatchedCountId = TypedNumber<struct WatchedCountTag>;
 
 /// A lifetime, or one point in time (`to_seq == from_seq`).
 struct Span {

@@ -86,6 +86,7 @@ Report report_of(const std::string& path, const Analysis& analysis) {
   }
   report.steps = analysis.main().steps;
   report.survivors = survivors_of(*analysis.data, analysis.survivors);
+  report.watched = watched_storages(*analysis.data);
   report.facts = analysis.facts;
   report.summary = summary_of(analysis);
   report.final_releases = final_releases_of(analysis.releases);

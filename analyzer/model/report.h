@@ -7,6 +7,7 @@
 #include "analyzer/model/analysis.h"
 #include "analyzer/model/devices.h"
 #include "analyzer/model/findings.h"
+#include "analyzer/model/reference_story.h"
 #include "analyzer/model/releases.h"
 #include "analyzer/model/survivors.h"
 
@@ -58,6 +59,7 @@ struct Report {
   std::vector<analyzer::Remark> remarks;
   std::vector<analyzer::StepPeak> steps;
   Range<Survivors> survivors;
+  std::optional<WatchedStorages> watched;
   analyzer::RunFacts facts;
 
   Summary summary;
@@ -77,6 +79,7 @@ struct Report {
     field("remarks", &Report::remarks, "what is by design, or could not be judged");
     field("steps", &Report::steps, "of the first device, one for every step that ended");
     field("survivors", &Report::survivors, "one for every step that ended");
+    field("watched", &Report::watched, "null: nothing was watched (`run --watch`)");
     field("facts", &Report::facts, "how much of the run is in the trace");
   }
 

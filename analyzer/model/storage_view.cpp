@@ -112,6 +112,7 @@ Expected<StorageView> storage_view(const std::string& path, const Analysis& anal
   for (const analyzer::ReleaseRow* row : story->releases) view.releases.emplace_back(data, *row);
   view.censuses = story->censuses;
   view.owners = owners_of(data, storage.id);
+  view.references = reference_story(data, storage.id);
   view.gathered = analyzer::is_gathered(data, storage.id);
   view.events = events_of(data, *story);
   const analyzer::ReleaseRow* final = story->final_release;

@@ -7,6 +7,7 @@
 #include "analyzer/model/analysis.h"
 #include "analyzer/model/devices.h"
 #include "analyzer/model/live_set.h"
+#include "analyzer/model/reference_story.h"
 #include "analyzer/model/releases.h"
 #include "analyzer/releases/storage_story.h"
 
@@ -158,6 +159,7 @@ struct StorageView {
   std::vector<Release> releases;
   std::vector<analyzer::Holders> censuses;
   std::vector<StoryOwner> owners;  ///< without duplicates
+  std::vector<CountStory> references;
 
   bool gathered = false;
   std::vector<StoryEvent> events;        ///< in order
@@ -184,6 +186,7 @@ struct StorageView {
     field("censuses", &StorageView::censuses, "of it");
     field("owners", &StorageView::owners,
           "of it, in all readings of the memory; those of the latest first, of them the one that reads best");
+    field("references", &StorageView::references, "by the counts that `run --watch` has watched");
   }
 };
 

@@ -1,0 +1,24 @@
+// Who took each reference, and who gave it back, in words.
+#pragma once
+
+#include <string>
+
+#include "analyzer/model/reference_story.h"
+#include "render/wording/words.h"
+
+namespace dcmt::wording {
+
+/// "Python object of tensor 12".
+[[nodiscard]] std::string count_name(const model::CountStory& story);
+/// "0 → 1 in 9 changes, of which none is missing".
+[[nodiscard]] std::string count_history(const model::CountStory& story);
+/// "train.py:18 main   losses.append(loss)"; of a return "at the return of main, train.py:40 <module>".
+[[nodiscard]] std::string reference_place(const model::ReferencePlace& place);
+/// The C++ function, or "the interpreter".
+[[nodiscard]] std::string reference_function(const model::CountStory& story, const model::ReferencePlace& place);
+/// True if the references were taken and given back within one line.
+[[nodiscard]] bool is_within_a_line(const model::ReferenceRow& row);
+/// "Watched: 12 storages, 5,200 changes of their reference counts. References to storage 7 were left, …".
+[[nodiscard]] std::string watched_text(const model::WatchedStorages& watched);
+
+}  // namespace dcmt::wording
