@@ -5,6 +5,7 @@
 #include <string>
 
 #include "render/scene/strips.h"
+#include "render/wording/reference_words.h"
 #include "render/wording/story_words.h"
 #include "trace/base/quantities.h"
 
@@ -18,6 +19,7 @@ using Point = StoryChart::Point;
 /// The maximum of rows of a kind.
 constexpr std::size_t kMostTensors = 12;
 constexpr std::size_t kMostHolders = 16;
+constexpr std::size_t kMostReferences = 24;
 constexpr std::size_t kMostPoints = 2000;
 
 std::optional<Point> point_of(const model::StoryEvent& event) {
@@ -50,6 +52,7 @@ class Builder {
     tensors();
     names();
     readings(holders);
+    references();
     points();
     constexpr int kTicks = 6;
     story_.chart.ticks = scene::time_ticks(story_.chart.length, kTicks);
@@ -173,6 +176,35 @@ class Builder {
                                    true});
       held(story_.chart.bars.size() - 1, 0);
     }
+  }
+
+  /// References that were watched, from the change that took them to the one that gave them back: those that are left
+  /// first. What a line takes and gives back is too short to be seen.
+  void references() {
+    std::size_t count = 0;
+    const auto add = [&](const model::CountStory& story, const std::vector<model::ReferenceRow>& rows,
+                         bool at_exit = false) {
+      for (const model::ReferenceRow& row : rows) {
+        if (!row.taken || wording::is_within_a_line(row) || count == kMostReferences) continue;
+        ++count;
+        const double from = x(row.first.ns);
+        const double to = row.given_back ? x(row.last.ns) : x(story.to);
+        story_.chart.bars.push_back({StoryChart::What::kReference,
+                                     row.taken->code.value_or(row.taken->by.site),
+                                     at_exit ? "to the exit" : wording::reference_end(story, row),
+                                     from,
+                                     std::max(from, to),
+                                     {},
+                                     false});
+        const auto tensor = story.tensor ? by_tensor_.find(story.tensor->value) : by_tensor_.end();
+        held(story_.chart.bars.size() - 1, tensor != by_tensor_.end() ? tensor->second : 0);
+      }
+    };
+    for (const model::CountStory& story : storage_.references) {
+      add(story, story.left);
+      add(story, story.at_exit, true);
+    }
+    for (const model::CountStory& story : storage_.references) add(story, story.given_back);
   }
 
   void held(std::size_t holder, std::size_t what) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "analyzer/testing/test_trace.h"
+#include "analyzer/testing/watched_story.h"
 #include "render/load/session.h"
 #include "render/scene/raster.h"
 
@@ -64,6 +65,23 @@ TEST_F(StoryTest, OfWhatIsKeptPastItsReleaseHasItsHolderAndItsDeadPart) {
   EXPECT_EQ(of.chart.arrows.size(), of.chart.bars.size() - view->blocks.size());
   for (const StoryChart::Arrow& arrow : of.chart.arrows) EXPECT_LT(arrow.held, arrow.holder);
   EXPECT_EQ(std::ranges::count(of.chart.points, StoryChart::Point::What::kRelease, &StoryChart::Point::what), 1);
+}
+
+TEST_F(StoryTest, AWatchedReferenceLastsFromWhoTookItToWhoGaveItBack) {
+  for (int i = 0; i < 9; ++i) trace_.allocate(8);
+  const std::string path = trace_.save();
+  ASSERT_TRUE(testing::add_watched_counts(path).ok());
+  const auto session = open_session(path);
+  ASSERT_TRUE(session.ok());
+  session_ = *session;
+  const auto view = model::storage_view("", session_->analysis, StorageId(1));
+  ASSERT_TRUE(view.ok());
+  const StoryOfStorage of = story(*view);
+  const auto bar = std::ranges::find(of.chart.bars, StoryChart::What::kReference, &StoryChart::Bar::what);
+  ASSERT_NE(bar, of.chart.bars.end());
+  EXPECT_EQ(bar->name, "buf0 = gather()");
+  EXPECT_EQ(bar->note, "the return of call");
+  EXPECT_EQ(bar->to - bar->from, 1000);
 }
 
 TEST_F(StoryTest, EveryStorageIsDrawnInsideOfItsChart) {

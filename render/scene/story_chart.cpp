@@ -90,9 +90,10 @@ class ChartPainter {
     const int x1 = std::max(x_of(of.to), x0 + 2);
     const Box box{x0, y + 3, x1 - x0, row_ - 6};
     facts_.bars.push_back(box);
-    const Color color = of.what == StoryChart::What::kBytes    ? theme.groups[0]
-                        : of.what == StoryChart::What::kTensor ? theme.groups[1]
-                                                               : theme.groups[4];
+    const Color color = of.what == StoryChart::What::kBytes       ? theme.groups[0]
+                        : of.what == StoryChart::What::kTensor    ? theme.groups[1]
+                        : of.what == StoryChart::What::kReference ? theme.groups[3]
+                                                                  : theme.groups[4];
     canvas_.fill(box, color);
     // A bar whose begin was not observed fades in.
     if (of.fuzzy) {

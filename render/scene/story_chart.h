@@ -1,5 +1,5 @@
-// The events of one storage on one axis: its bytes, its tensors, its holders, and arrows from each holder to what it
-// held.
+// The events of one storage on one axis: its bytes, its tensors, its holders, the references that were watched, and
+// arrows from each holder or reference to what it held.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,7 @@
 namespace dcmt::scene {
 
 struct StoryChart {
-  enum class What : std::uint8_t { kBytes, kTensor, kHolder };
+  enum class What : std::uint8_t { kBytes, kTensor, kHolder, kReference };
   struct Bar {
     What what = What::kBytes;
     std::string name, note;

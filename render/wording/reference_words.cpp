@@ -48,6 +48,14 @@ std::string reference_function(const model::CountStory& story, const model::Refe
   return "the interpreter";
 }
 
+std::string reference_end(const model::CountStory& story, const model::ReferenceRow& row) {
+  if (!row.given_back) return "left";
+  if (row.given_back->site.file.empty()) return reference_function(story, *row.given_back);
+  if (row.given_back->return_of) return fmt::format("the return of {}", *row.given_back->return_of);
+  return fmt::format("{}, {}", row.given_back->code.value_or(row.given_back->by.site),
+                     reference_function(story, *row.given_back));
+}
+
 bool is_within_a_line(const model::ReferenceRow& row) {
   if (!row.taken || !row.given_back || row.taken->site.file.empty()) return false;
   const analyzer::FrameText& taken = row.taken->site;

@@ -16,6 +16,8 @@ namespace dcmt::wording {
 [[nodiscard]] std::string reference_place(const model::ReferencePlace& place);
 /// The C++ function, or "the interpreter".
 [[nodiscard]] std::string reference_function(const model::CountStory& story, const model::ReferencePlace& place);
+/// "del box, list_dealloc", "the return of main", "left".
+[[nodiscard]] std::string reference_end(const model::CountStory& story, const model::ReferenceRow& row);
 /// True if the references were taken and given back within one line.
 [[nodiscard]] bool is_within_a_line(const model::ReferenceRow& row);
 /// "Watched: 12 storages, 5,200 changes of their reference counts. References to storage 7 were left, …".
