@@ -10,11 +10,11 @@
 namespace dcmt::cli {
 namespace {
 
-using Json = nlohmann::json;
+std::string text_or_empty(const nlohmann::json& value) {
+  return value.is_string() ? value.get<std::string>() : std::string();
+}
 
-std::string text_or_empty(const Json& value) { return value.is_string() ? value.get<std::string>() : std::string(); }
-
-UndeletedStorage storage_of(const Json& json) {
+UndeletedStorage storage_of(const nlohmann::json& json) {
   UndeletedStorage storage;
   json.at("function").get_to(storage.function);
   json.at("line").get_to(storage.line);
@@ -25,7 +25,7 @@ UndeletedStorage storage_of(const Json& json) {
   json.at("return_line").get_to(storage.return_line);
   json.at("calls_after").get_to(storage.calls_after);
   if (json.at("release_line").is_number_integer()) storage.release_line = json.at("release_line").get<std::int64_t>();
-  for (const Json& name : json.at("names")) {
+  for (const nlohmann::json& name : json.at("names")) {
     storage.names.push_back({name.at("name").get<std::string>(), name.at("line").get<std::int64_t>(),
                              name.at("statement").get<std::string>(), text_or_empty(name.at("aliases")),
                              name.at("missing_delete_after").get<std::int64_t>()});
@@ -33,7 +33,7 @@ UndeletedStorage storage_of(const Json& json) {
   return storage;
 }
 
-ReadWrapper wrapper_of(const Json& json) {
+ReadWrapper wrapper_of(const nlohmann::json& json) {
   ReadWrapper wrapper;
   if (json.is_null()) return wrapper;
   wrapper.generated = true;
@@ -41,16 +41,16 @@ ReadWrapper wrapper_of(const Json& json) {
     wrapper.error = json.at("error").get<std::string>();
     return wrapper;
   }
-  for (const Json& storage : json.at("storages")) wrapper.storages.push_back(storage_of(storage));
+  for (const nlohmann::json& storage : json.at("storages")) wrapper.storages.push_back(storage_of(storage));
   return wrapper;
 }
 
 Expected<std::vector<ReadWrapper>> parsed(const std::string& python, const std::string& output, std::size_t files) {
   std::vector<ReadWrapper> wrappers;
   try {
-    for (const Json& file : Json::parse(output)) wrappers.push_back(wrapper_of(file));
+    for (const nlohmann::json& file : nlohmann::json::parse(output)) wrappers.push_back(wrapper_of(file));
     if (wrappers.size() == files) return wrappers;
-  } catch (const Json::exception&) {  // reported below
+  } catch (const nlohmann::json::exception&) {  // reported below
   }
   return Error{ErrorCode::kCannotRecord, python +
                                              " answered something else than what was asked: name a Python of 3.8 "
@@ -65,7 +65,8 @@ Expected<std::vector<ReadWrapper>> undeleted_names(const std::string& python, co
   const ScratchFolder folder;
   const std::string request = (folder.path() / "request.json").string();
   std::ofstream file(request);
-  file << Json{{"operators", first_argument}, {"files", files}}.dump(-1, ' ', true, Json::error_handler_t::replace);
+  file << nlohmann::json{{"operators", first_argument}, {"files", files}}.dump(
+      -1, ' ', true, nlohmann::json::error_handler_t::replace);
   file.close();
   if (folder.path().empty() || !file) {
     return Error{ErrorCode::kCannotRecord, "no file can be written among the temporary ones: set TMPDIR to another."};
