@@ -2,6 +2,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "cli/show_text.h"
 
@@ -31,18 +34,29 @@ std::string recompute_text(const model::RecomputeView& view, const Style& style)
   if (view.choices.empty()) {
     return text + "No call of a torch.nn.Module was seen that keeps memory for a backward.\n";
   }
-  Table table({"predicted", "less", "not kept", "runs again", "modules", "computed again in the backward"},
-              {true, true, true, true, true, false});
+  const bool has_times = view.choices.front().again.has_value();
+  std::vector<std::string> heads{"predicted", "less", "not kept", "modules"};
+  std::vector<bool> right_aligned(heads.size(), true);
+  if (has_times) {
+    heads.emplace_back("runs again");
+    right_aligned.push_back(true);
+  }
+  heads.emplace_back("computed again in the backward");
+  right_aligned.push_back(false);
+  Table table(std::move(heads), std::move(right_aligned));
   std::size_t rows = 0;
   for (const analyzer::Recompute& choice : view.choices) {
     if (less(choice) < kWorthwhile || rows == kMostChoices) break;
     ++rows;
-    table.add({style.bytes(choice.peak), percent(less(choice), 0), style.bytes(choice.saved),
-               choice.again ? duration(choice.again->value) : "", grouped(choice.instances), choice.modules});
+    std::vector<std::string> cells{style.bytes(choice.peak), percent(less(choice), 0), style.bytes(choice.saved),
+                                   grouped(choice.instances)};
+    if (has_times) cells.push_back(duration(choice.again->value));
+    cells.push_back(choice.modules);
+    table.add(std::move(cells));
   }
   if (rows == 0) return text + "To compute modules again in the backward lowers the peak by less than 1 %.\n";
   text += table.text(style, "  ");
-  if (view.step_time && view.choices.front().again) {
+  if (view.step_time && has_times) {
     text += fmt::format("  The step of the peak took {}.\n", duration(view.step_time->value));
   }
   return text + "  Each row is for itself: torch.utils.checkpoint around each call of these modules.\n";
