@@ -17,6 +17,7 @@
 
 #include "cli/child_output.h"
 #include "cli/text.h"
+#include "collector/recorder/target/try_watchpoints.h"
 #include "trace/base/build_id.h"
 
 namespace dcmt::cli {
@@ -188,6 +189,16 @@ Check check_shared_memory() {
   return check;
 }
 
+Check check_watchpoints() {
+  const char* why = recorder::why_no_watchpoints();
+  Check check{"watchpoints", why == nullptr, false, "run --watch sees each change of a reference count", ""};
+  if (why != nullptr) {
+    check.found = why;
+    check.fix = "run --watch reads counts at the begin and the end of operators instead";
+  }
+  return check;
+}
+
 }  // namespace
 
 bool Diagnosis::can_record() const {
@@ -221,6 +232,7 @@ Diagnosis diagnose(const InstalledParts& parts, const std::string& program) {
   diagnosis.checks.push_back(check_cuda_facts());
   diagnosis.checks.push_back(check_gpu());
   diagnosis.checks.push_back(check_shared_memory());
+  diagnosis.checks.push_back(check_watchpoints());
   return diagnosis;
 }
 

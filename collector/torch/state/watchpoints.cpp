@@ -6,8 +6,6 @@
 #include <execinfo.h>
 #include <fcntl.h>
 #include <link.h>
-#include <linux/hw_breakpoint.h>
-#include <linux/perf_event.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,11 +21,11 @@
 
 #include "collector/agent/environment.h"
 #include "collector/agent/provider.h"
+#include "collector/agent/watchpoint_event.h"
 
 namespace dcmt::torch_provider {
 namespace {
 
-constexpr int kTrapPerf = 6;               // TRAP_PERF, which older headers lack
 constexpr std::uint32_t kTrapLate = 1;     // TRAP_PERF_FLAG_ASYNC
 constexpr std::size_t kMostThreads = 256;  // that exist when the watchpoints are made
 constexpr int kLowestDescriptor = 800;     // the program's own descriptors keep the numbers of a plain run
@@ -46,41 +44,6 @@ constinit std::atomic<bool> g_try_reported{false};
 /// What cleared watchpoints watch: nothing writes here.
 alignas(8) constinit std::uint64_t g_nowhere[kWatchpoints] = {};
 
-/// The beginning of a siginfo_t of a perf event, which older headers lack.
-struct TrapInfo {
-  int signal, error, code, padding;
-  std::uint64_t address;
-  std::uint64_t data;
-  std::uint32_t type;
-  std::uint32_t flags;
-};
-static_assert(sizeof(TrapInfo) <= sizeof(siginfo_t));
-
-#ifdef PERF_ATTR_SIZE_VER7
-perf_event_attr event_of(int watchpoint, std::uint64_t address, bool on) noexcept {
-  perf_event_attr event = {};
-  event.type = PERF_TYPE_BREAKPOINT;
-  event.size = sizeof event;
-  event.sample_period = 1;
-  event.bp_type = HW_BREAKPOINT_W;
-  event.bp_addr = address;
-  event.bp_len = HW_BREAKPOINT_LEN_8;
-  event.disabled = on ? 0 : 1;
-  event.exclude_kernel = 1;
-  event.exclude_hv = 1;
-  event.inherit = 1;
-  event.inherit_thread = 1;  // forked children do not
-  event.remove_on_exec = 1;
-  event.sigtrap = 1;
-  event.sig_data = static_cast<std::uint64_t>(watchpoint);
-  return event;
-}
-constexpr bool kHasSignals = true;
-#else  // the kernel's headers are older than 5.13
-perf_event_attr event_of(int /*watchpoint*/, std::uint64_t /*address*/, bool /*on*/) noexcept { return {}; }
-constexpr bool kHasSignals = false;
-#endif
-
 std::uint64_t nowhere(int watchpoint) noexcept { return reinterpret_cast<std::uint64_t>(&g_nowhere[watchpoint]); }
 
 void pass_trap_on(int signal, siginfo_t* info, void* context) noexcept {
@@ -96,9 +59,9 @@ void pass_trap_on(int signal, siginfo_t* info, void* context) noexcept {
 }
 
 void on_trap(int signal, siginfo_t* info, void* context) {
-  if (info->si_code != kTrapPerf) return pass_trap_on(signal, info, context);
+  if (info->si_code != agent::kTrapPerf) return pass_trap_on(signal, info, context);
   const int error = errno;
-  TrapInfo trap;
+  agent::TrapInfo trap;
   memcpy(&trap, info, sizeof trap);
   if (trap.address == reinterpret_cast<std::uint64_t>(&g_tried)) {
     g_try_reported.store(true);
@@ -139,7 +102,7 @@ bool a_trap_is_pending() noexcept {
 }
 
 int open_event(int watchpoint, pid_t thread) noexcept {
-  perf_event_attr event = event_of(watchpoint, nowhere(watchpoint), false);
+  perf_event_attr event = agent::watchpoint_event(watchpoint, nowhere(watchpoint), false);
   const int file = static_cast<int>(syscall(SYS_perf_event_open, &event, thread, -1, -1, PERF_FLAG_FD_CLOEXEC));
   if (file < 0) return -errno;
   const int moved = fcntl(file, F_DUPFD_CLOEXEC, kLowestDescriptor);
@@ -198,27 +161,12 @@ void close_all() noexcept {
 }
 
 bool change_watchpoint(int watchpoint, std::uint64_t address, bool on) noexcept {
-  perf_event_attr event = event_of(watchpoint, address, on);
+  perf_event_attr event = agent::watchpoint_event(watchpoint, address, on);
   bool changed = g_made;
   for (std::size_t i = 0; i < g_thread_count; ++i) {
     changed &= ioctl(g_threads[i].files[watchpoint], PERF_EVENT_IOC_MODIFY_ATTRIBUTES, &event) == 0;
   }
   return changed;
-}
-
-const char* why_refused(int error) noexcept {
-  switch (error) {
-    case EACCES:
-    case EPERM:
-      return "the kernel allows no watchpoints here (perf_event_open: a seccomp filter, or perf_event_paranoid above "
-             "2)";
-    case ENOSPC:
-      return "another program, such as a debugger, uses the processor's watchpoints";
-    case EMFILE:
-      return "the process has too many threads or open files for watchpoints";
-    default:
-      return "this kernel or this machine has no watchpoints that a process can set (Linux 5.13 or newer is needed)";
-  }
 }
 
 /// Some virtual machines accept watchpoints and never report a write.
@@ -244,12 +192,12 @@ constinit FindObject g_find_object = nullptr;
 
 const char* make_watchpoints(OnWrite on_write) noexcept {
   if (const char* off = getenv(agent::kEnvTestNoWatchpoints); off != nullptr) return "a test has switched them off";
-  if (!kHasSignals) return "dc-memtrace was built with headers of a kernel before 5.13, which has no watchpoints";
+  if (agent::kNoWatchpointSignals != nullptr) return agent::kNoWatchpointSignals;
   g_on_write = on_write;
   int error = 0;
   if (!follow_threads(error)) {
     close_all();
-    return why_refused(error);
+    return agent::why_no_watchpoint(error);
   }
   if (!install_handler()) {
     close_all();
@@ -258,7 +206,7 @@ const char* make_watchpoints(OnWrite on_write) noexcept {
   g_made = true;
   if (!a_write_is_reported()) {
     leave_watchpoints();
-    return "this machine accepts watchpoints, but reports no write to them";
+    return agent::kNoWriteReported;
   }
 #if defined(__GLIBC__) && __GLIBC_PREREQ(2, 35)
   // From here on, backtrace() neither allocates nor takes the loader's lock.

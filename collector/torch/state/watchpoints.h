@@ -8,9 +8,11 @@
 
 #include <cstdint>
 
+#include "collector/agent/watchpoint_event.h"
+
 namespace dcmt::torch_provider {
 
-inline constexpr int kWatchpoints = 4;  ///< what processors have
+using agent::kWatchpoints;
 
 /// Called on the thread that has written to a watched word, in a signal handler, after the write.
 /// @param watchpoint  number of the watchpoint
