@@ -17,6 +17,7 @@ namespace {
 using model::CountStory;
 using model::ReferenceRow;
 
+constexpr std::size_t kMostRows = 24;  ///< of references that outlived their line
 constexpr std::size_t kMostLines = 6;  ///< of those that took references and gave them back
 
 std::string sure(const ReferenceRow& row) { return row.certain ? "" : "   likely"; }
@@ -27,7 +28,7 @@ std::string taken_text(const CountStory& story, const ReferenceRow& row) {
 }
 
 /// References that a tensor took along as it left the storage are not left of the storage.
-bool has_left(const CountStory& story) { return (!story.to && !story.left.empty()) || !story.at_exit.empty(); }
+bool has_left(const CountStory& story) { return (!story.to && story.last > 0) || !story.at_exit.empty(); }
 
 std::string left_text(const CountStory& story, const Style& style) {
   std::string text;
@@ -39,7 +40,8 @@ std::string left_text(const CountStory& story, const Style& style) {
       text += sure(row) + "\n";
     }
   };
-  add(story.left, "left");
+  // What gave back the references of a count that is 0 is missing.
+  add(story.left, story.last == 0 ? "gone" : story.to ? "there" : "left");
   add(story.at_exit, "to the exit");
   return text;
 }
@@ -47,14 +49,19 @@ std::string left_text(const CountStory& story, const Style& style) {
 std::string given_back_text(const CountStory& story) {
   std::string text;
   std::map<std::string, std::int64_t> within;  // by line
+  std::size_t rows = 0;
   for (const ReferenceRow& row : story.given_back) {
     if (wording::is_within_a_line(row)) {
       within[wording::reference_place(*row.taken)] += row.count;
       continue;
     }
+    if (++rows > kMostRows) continue;
     text += fmt::format("  {:>4} ×      {}\n           → {}   {}{}\n", row.count, taken_text(story, row),
                         wording::reference_place(*row.given_back), wording::reference_function(story, *row.given_back),
                         sure(row));
+  }
+  if (rows > kMostRows) {
+    text += fmt::format("              {}: --json\n", counted(static_cast<std::int64_t>(rows - kMostRows), "more row"));
   }
   std::vector<std::pair<std::int64_t, std::string>> lines;
   for (const auto& [line, count] : within) lines.emplace_back(-count, line);

@@ -168,6 +168,20 @@ def test_what_a_function_keeps_is_left_and_nothing_in_its_twin(tmp_path, way):
     assert left_after(tmp_path / "dropped", way, "--dropped") == []
 
 
+def test_the_number_of_a_statement_gives_way_to_its_result(tmp_path):
+    program = tmp_path / "kept.py"
+    program.write_text("import torch\nkept = []\nx = torch.ones(64)\nfor _ in range(3):\n    kept.append(x * 2)\n")
+    assert recorded.tool("run", "-o", tmp_path / "out", "--watch", "kept.py:5", "--", sys.executable, program).returncode == 0
+    (trace,) = recorded.traces(tmp_path / "out")
+    if why := no_watchpoints(trace):
+        pytest.skip(why)
+    words = recorded.tool("report", trace).stdout.splitlines()[-1].removeprefix("next: ").split()
+    story = json.loads(recorded.tool(*words[1:], "--json").stdout)["traces"][0]
+    assert story["bytes_at_birth"] == 256
+    (row,) = [row for count in story["references"] if count["subject"] == "object" for row in count["at_exit"]]
+    assert row["taken"]["code"] == "kept.append(x * 2)"
+
+
 @recorded.for_soak
 def test_the_sample_s_release_is_late_by_two_variables(tmp_path):
     assert recorded.tool("run", "-o", tmp_path / "first", "--", sys.executable, recorded.SAMPLE).returncode == 0

@@ -24,13 +24,11 @@ std::string count_name(const model::CountStory& story) {
 
 std::string count_history(const model::CountStory& story) {
   std::string text = fmt::format("{} → {} in {}", story.first, story.last, counted(story.changes, "change"));
-  if (story.to && story.last > 0) text += ", then it left the storage";
-  if (story.how != "watchpoint") {
-    return text + ", read at operators: what is between two readings is not seen";
-  }
+  if (story.to && story.last > 0) text += ", then watched no more";
+  if (story.how != "watchpoint") text += ", read at operators: what is between two readings is not seen";
   if (story.missing == 0) return text;
-  text += fmt::format(", {} missing at least: incomplete", grouped(story.missing));
-  if (story.missing_drops > 0) text += fmt::format(", {} of those left were given back", grouped(story.missing_drops));
+  text += fmt::format(", {} missing at least", grouped(story.missing));
+  if (story.missing_drops > 0) text += fmt::format(", {} of them gave a reference back", grouped(story.missing_drops));
   return text;
 }
 

@@ -36,6 +36,7 @@ struct WatchedCount {
 };
 constinit WatchedCount g_counts[kWatchpoints];
 constinit std::atomic<const void*> g_storage{nullptr};
+constinit std::atomic<bool> g_small{false};  ///< the watched storage may be a number of the statement
 constinit std::atomic<bool> g_setting{false};
 constinit bool g_by_operators = false;
 
@@ -171,10 +172,25 @@ void fill_counts(const void* owner = nullptr, Made made = {}) noexcept {
   }
 }
 
+/// An operator makes a tensor of a number that a statement has, as in `x * 2`, before that of its result.
+constexpr std::uint64_t kBytesOfNumber = 8;
+
 void begin_storage(const void* storage) noexcept {
   g_storage.store(storage);
+  g_small.store(layout::bytes_of(storage) <= kBytesOfNumber);
   begin_count(CountOf::kStorage, nullptr, reinterpret_cast<std::uint64_t>(storage) + layout::kCount);
   fill_counts();
+}
+
+/// Ends the watch of a storage that may be a number of the statement: no variable can have one.
+bool give_way() noexcept {
+  for (const WatchedCount& count : g_counts) {
+    if (count.word.load() != 0 && count.of.load() == CountOf::kObject) return false;
+  }
+  for (WatchedCount& count : g_counts) {
+    if (count.word.load() != 0) end_count(count, false);
+  }
+  return true;
 }
 
 void end_counts_of(const void* tensor) noexcept {
@@ -298,9 +314,11 @@ void leave_reference_watch() noexcept {
 
 void counted_storage_born(const void* tensor, const void* storage, std::uint64_t stack) noexcept {
   if (g_storage.load(std::memory_order_relaxed) == storage) counted_storage_ends(storage);  // its end was not seen
-  if (g_storage.load(std::memory_order_relaxed) != nullptr || !is_at_place(stack)) return;
+  const bool is_free = g_storage.load(std::memory_order_relaxed) == nullptr;
+  const bool goes_before = g_small.load(std::memory_order_relaxed) && layout::bytes_of(storage) > kBytesOfNumber;
+  if ((!is_free && !goes_before) || !is_at_place(stack)) return;
   const Setting setting;
-  if (!setting.owned || g_storage.load() != nullptr) return;
+  if (!setting.owned || (g_storage.load() != nullptr && !(g_small.load() && give_way()))) return;
   begin_storage(storage);
   if (!is_counted(CountOf::kTensor, tensor)) {
     begin_count(CountOf::kTensor, tensor, reinterpret_cast<std::uint64_t>(tensor) + layout::kCount);
