@@ -74,7 +74,7 @@ HeldAs held_as_taken(Subject subject, const CountChange& change, const ChangeSta
   if (change.before == 0) return HeldAs::kResult;
   if (stack.native.empty()) return HeldAs::kValue;
   const bool half = (subject == Subject::kObject && stack.function().ends_with("incref_pyobject")) ||
-                    (subject == Subject::kTensor && stack.function() == "THPVariable_Wrap");
+                    (subject == Subject::kTensor && stack.function().starts_with("THPVariable_Wrap"));
   if (half) return HeldAs::kOtherHalf;
   if (calls_python(stack.function())) return HeldAs::kVariable;
   return returns_a_reference(stack.function()) ? HeldAs::kResult : HeldAs::kElsewhere;

@@ -33,8 +33,11 @@ std::string count_history(const model::CountStory& story) {
 }
 
 std::string reference_place(const model::ReferencePlace& place) {
-  if (place.site.file.empty()) return "no Python frame";
-  std::string text = fmt::format("{}:{} {}", shown_path(place.site.file), place.site.line, place.site.function);
+  const std::string thread =
+      place.by.thread.value_or(ThreadId()).valid() ? fmt::format(", thread {}", place.by.thread->value) : "";
+  if (place.site.file.empty()) return "no Python frame" + thread;
+  std::string text =
+      fmt::format("{}:{} {}", shown_path(place.site.file), place.site.line, place.site.function) + thread;
   if (place.return_of) return fmt::format("the return of {}, to {}", *place.return_of, text);
   if (place.code) text += "   " + cut(*place.code, kLongestCode);
   return text;

@@ -12,7 +12,8 @@ namespace dcmt::wording {
 [[nodiscard]] std::string count_name(const model::CountStory& story);
 /// "0 → 1 in 9 changes, of which none is missing".
 [[nodiscard]] std::string count_history(const model::CountStory& story);
-/// "train.py:18 main   losses.append(loss)"; of a return "at the return of main, train.py:40 <module>".
+/// "train.py:18 main   losses.append(loss)"; of a return "the return of main, to train.py:40 <module>". Threads but the
+/// first are named.
 [[nodiscard]] std::string reference_place(const model::ReferencePlace& place);
 /// The C++ function, or "the interpreter".
 [[nodiscard]] std::string reference_function(const model::CountStory& story, const model::ReferencePlace& place);
