@@ -43,7 +43,9 @@ struct Growth {
 
   static constexpr std::string_view kShape = "growth";
   static void describe(auto&& field) {
-    field("holder", &Growth::holder, "what holds the storages, as \"main: probe.seen\"");
+    field(
+        "holder", &Growth::holder,
+        "what holds the storages, as \"main: probe.seen\"; \"C++\": of a program without Python, no reading found it");
     field("place", &Growth::place,
           "where the frame stood that is the root of this path, at the last reading; null: another root");
     field("type", &Growth::type, "of the container that has them as entries, as \"list\"; null: it is none");

@@ -166,13 +166,15 @@ std::map<std::string, Group> groups_of(const TraceData& data, const GrowingSites
         group.add(data, site, living, needed_until, seen, !common.otherwise, by.containers.size() == 1);
       }
       if (!by.containers.empty()) continue;
-      const std::string variable = by.path != nullptr ? names.of(holder_of(data.text(by.path->path))) : "";
+      std::string variable = by.path != nullptr ? names.of(holder_of(data.text(by.path->path))) : "";
+      const bool is_of_cpp = by.path == nullptr && has_cpp_stacks(data);
+      if (is_of_cpp) variable = kHeldByCpp;
       const FrameId place = site_of(data, stack);
       Group& group = groups[variable.empty() ? " " + std::to_string(place.value) : variable];
       group.growth.holder = variable;
       if (by.path != nullptr) group.growth.place = data.text(by.path->place);
-      const bool frees = by.path != nullptr &&
-                         (only_cycles_hold(data, by.path->storage) || only_one_variable_leads(data, by.path->storage));
+      const bool frees = is_of_cpp || (by.path != nullptr && (only_cycles_hold(data, by.path->storage) ||
+                                                              only_one_variable_leads(data, by.path->storage)));
       group.add(data, site, living, needed_until, seen, frees, frees);
       if (first == own_use.first_replaced().end()) continue;
       group.growth.beside.push_back(first->second);
@@ -256,6 +258,8 @@ void free_at_storing(const TraceData& data, const OwnUse& own_use, Growth& growt
 /// Only where graphs are kept does it help to detach.
 std::string fix_of(const Growth& growth, bool in_container, bool has_graphs) {
   if (growth.holder.starts_with("cycle ")) return "cut one reference of the cycle: keep a detached copy";
+  if (growth.holder == kHeldByCpp)
+    return "let go of it where these lines keep it, or keep numbers: .item<float>(), or .detach()";
   if (growth.holder.find(kMoreLinks) != std::string::npos)
     return "keep fewer objects: cut the reference from each to the one before; or keep numbers in them";
   if (growth.begun_with.value > 0)
@@ -305,7 +309,8 @@ std::vector<Finding> grows(const TraceData& data, const Releases&) {
     finding.bytes = group.held.bytes();
     const std::int64_t adding = growth.rounds - (growth.begun_with.value > 0 ? 1 : 0);
     growth.per_round = Bytes((finding.bytes.value - growth.begun_with.value) / std::max<std::int64_t>(1, adding));
-    finding.confidence = growth.holder.empty()                                              ? Confidence::kUnknown
+    const bool is_unknown = growth.holder.empty() || growth.holder == kHeldByCpp;
+    finding.confidence = is_unknown                                                         ? Confidence::kUnknown
                          : growth.seen == static_cast<std::int64_t>(growth.storages.size()) ? Confidence::kCertain
                                                                                             : Confidence::kPartial;
     const bool has_graphs = keeps_graphs(data, growth);

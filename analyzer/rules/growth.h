@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "analyzer/load/trace_data.h"
@@ -28,6 +29,9 @@ struct GrowingSite {
   Bytes bytes;
   std::int64_t storages = 0;
 };
+
+/// The holder of what grows in a program without Python, if no reading found it: nothing but references keeps it there.
+inline constexpr std::string_view kHeldByCpp = "C++";
 
 /// In a finding about storages whose number does not grow, `rounds` is 0.
 struct Growth {

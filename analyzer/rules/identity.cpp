@@ -107,6 +107,7 @@ void add(PlaceNames& all, const PlaceNames& more) {
 }
 
 std::optional<std::string> holder_text(const TraceData& data, const Finding& finding) {
+  if (finding.growth && finding.growth->holder == kHeldByCpp) return std::nullopt;
   if (finding.growth && !finding.growth->holder.empty()) return without_numbers(finding.growth->holder);
   if (finding.outside && finding.outside->holder) return without_numbers(*finding.outside->holder);
   if (finding.objects) return without_numbers(finding.objects->holder);

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "trace/base/code_path.h"
+#include "trace/sql/meta_keys.h"
 
 namespace dcmt::analyzer {
 
@@ -54,9 +55,11 @@ FrameId caller_of_package(const TraceData& data, StackId stack) {
   return {};
 }
 
+bool has_cpp_stacks(const TraceData& data) { return data.meta_text(meta::kStacks) == "c++"; }
+
 std::string describe_frame(const TraceData& data, FrameId id) {
   const Frame* frame = data.frames.find(id);
-  if (frame == nullptr) return "(no Python frame)";
+  if (frame == nullptr) return has_cpp_stacks(data) ? "(no frame of the program)" : "(no Python frame)";
   std::string text(short_path(data.text(frame->file)));
   // Frames of C++ without debug information.
   if (frame->line == 0) {

@@ -1,4 +1,4 @@
-// Python stacks, and the frame that people would name as the place of an event.
+// Stacks, and the frame that people would name as the place of an event.
 #pragma once
 
 #include <cstdint>
@@ -46,7 +46,10 @@ struct FrameText {
 /// the site is such a frame itself, or if there is none.
 [[nodiscard]] FrameId caller_of_package(const TraceData& data, StackId stack);
 
-/// "file:line function" of a frame; "(no Python frame)" for the zero id.
+/// True for the trace of a program without Python: its stacks are of C++.
+[[nodiscard]] bool has_cpp_stacks(const TraceData& data);
+
+/// "file:line function" of a frame; "(no Python frame)" for the zero id, "(no frame of the program)" in C++.
 [[nodiscard]] std::string describe_frame(const TraceData& data, FrameId frame);
 /// describe_frame of the stack's site.
 [[nodiscard]] std::string describe_site(const TraceData& data, StackId stack);

@@ -10,6 +10,7 @@
 
 #include <cstdint>
 
+#include "collector/agent/cpp_stacks.h"
 #include "collector/agent/provider.h"
 #include "collector/agent/providers.h"
 #include "collector/agent/remedy.h"
@@ -158,7 +159,11 @@ void load_providers(const char* libraries, const char* prepared, void (*start_py
                     bool native) noexcept {
   load_torch_provider(libraries, prepared);
   if (refused()) return;
-  if (dlsym(RTLD_DEFAULT, "PyGILState_GetThisThreadState") != nullptr) load_python_provider(libraries, start_python);
+  if (dlsym(RTLD_DEFAULT, "PyGILState_GetThisThreadState") != nullptr) {
+    load_python_provider(libraries, start_python);
+  } else {
+    begin_cpp_stacks();
+  }
   if (kernels && has_cupti()) {
     char path[4096];
     snprintf(path, sizeof path, "%s/libdcmt_cuda.so", libraries);

@@ -22,7 +22,7 @@ void write_mark(wire::RecordType type, wire::MarkKind kind, const char* name, st
   if (g_torch != nullptr) g_torch->before_exact_point();
   const std::uint64_t text = name != nullptr ? intern(name, strlen(name)) : 0;
   std::uint64_t module = 0;
-  const std::uint64_t stack = python_stack(&module);
+  const std::uint64_t stack = stack_of_thread(&module);
   auto* record =
       static_cast<wire::MarkRecord*>(begin_record(type, sizeof(wire::MarkRecord), static_cast<std::uint32_t>(kind)));
   if (record == nullptr) return;

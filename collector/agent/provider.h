@@ -190,11 +190,37 @@ DCMT_AGENT_API void register_python_provider(const PythonProvider* provider) noe
 /// The registered Python provider, or nullptr.
 DCMT_AGENT_API const PythonProvider* python_provider() noexcept;
 
-/// As PythonProvider::capture_stack; 0 without a Python provider. Call inside the guard.
-inline std::uint64_t python_stack(std::uint64_t* module) noexcept {
+/// A place in a running function, by its registers. The function is in an object with unwinding information, which the
+/// agent itself has not.
+struct CodePoint {
+  std::uint64_t instruction, stack_pointer, frame_pointer;
+};
+
+[[gnu::always_inline]] inline CodePoint code_point_here() noexcept {
+  CodePoint here;
+  asm volatile(
+      "leaq 0(%%rip), %0\n\t"
+      "movq %%rsp, %1\n\t"
+      "movq %%rbp, %2"
+      : "=a"(here.instruction), "=c"(here.stack_pointer), "=d"(here.frame_pointer));
+  return here;
+}
+
+/// The id of the stack of C++ functions that leads to a place; 0: none. Publishes its record at first sight. Its frames
+/// are those of the program's own objects; in a program with Python there are none.
+DCMT_AGENT_API std::uint64_t cpp_stack(const CodePoint& place) noexcept;
+/// The same with the frames of all objects but our own, up to Python's interpreter. Call prepare_native_stacks()
+/// before.
+DCMT_AGENT_API std::uint64_t native_stack(const CodePoint& place) noexcept;
+/// Finds the objects that are loaded, or were loaded since. Takes the loader's lock. False if there is no memory.
+DCMT_AGENT_API bool prepare_native_stacks() noexcept;
+
+/// The id of the calling thread's stack: as PythonProvider::capture_stack, or of C++ in a program without Python. Call
+/// inside the guard.
+inline std::uint64_t stack_of_thread(std::uint64_t* module) noexcept {
   *module = 0;
   const PythonProvider* python = python_provider();
-  return python != nullptr ? python->capture_stack(module) : 0;
+  return python != nullptr ? python->capture_stack(module) : cpp_stack(code_point_here());
 }
 
 /// As PythonProvider::innermost_frame; nullptr without a Python provider.

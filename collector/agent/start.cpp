@@ -12,6 +12,8 @@
 
 #include "collector/agent/arena.h"
 #include "collector/agent/asked_readings.h"
+#include "collector/agent/code_objects.h"
+#include "collector/agent/cpp_stacks.h"
 #include "collector/agent/environment.h"
 #include "collector/agent/gate.h"
 #include "collector/agent/import_state.h"
@@ -155,6 +157,7 @@ void leave_all() noexcept {
   register_cuda_provider(nullptr);
   register_python_provider(nullptr);
   register_native_provider(nullptr);
+  end_cpp_stacks();
   forget_ranges();
   forget_followed_sizes();
   if (torch != nullptr) {
@@ -258,8 +261,10 @@ bool consume_objects_changed() noexcept {
   const bool own = t_state.has_loaded != 0;
   t_state.has_loaded = 0;
   const bool changed = g_hot.objects_changed.exchange(0, std::memory_order_relaxed) != 0 || own;
-  if (const NativeProvider* native = native_provider(); changed && native != nullptr) native->objects_changed();
-  return changed;
+  if (!changed) return false;
+  find_code_objects();
+  if (const NativeProvider* native = native_provider(); native != nullptr) native->objects_changed();
+  return true;
 }
 
 void set_torch_version(const char* version) noexcept {

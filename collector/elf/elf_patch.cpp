@@ -233,7 +233,6 @@ int patch_object(dl_phdr_info* info, std::size_t, void* context) {
   }
   // If the list is full, the object is inspected again, which changes nothing.
   static_cast<void>(g_seen.add(info->dlpi_addr));
-  if (request.choice != nullptr) request.choice->inspected(info->dlpi_addr, info->dlpi_name);
   Mapping around;  // read only once: the slots of an object are close together
   for (const auto& [slot, patch, in_data, defined_here] : slots) {
     void* const value = __atomic_load_n(slot, __ATOMIC_ACQUIRE);

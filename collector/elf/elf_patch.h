@@ -35,11 +35,9 @@ struct FoundSlot {
   bool defined_here;         ///< the object has a function of this name itself
 };
 
-/// For a caller that does not want every slot. Both functions run under the loader's lock: they must not call malloc.
+/// For a caller that does not want every slot. It runs under the loader's lock: it must not call malloc.
 struct SlotChoice {
   bool (*wants)(const FoundSlot& slot) noexcept;
-  /// Called for each object, by its path, when it is inspected for the last time.
-  void (*inspected)(std::uintptr_t base, const char* path) noexcept;
 };
 
 /// Redirects every slot of the patches in every loaded object that was not inspected yet, except the provider itself.

@@ -197,7 +197,6 @@ Hooked g_hooked[kHooked] = {
      slot_of(g_real.end_array_sized_aligned)},
 };
 
-constinit char g_program[4096] = {};         ///< path of the program's file
 constinit std::uintptr_t g_allocator = 0;    ///< base of the object that has malloc
 constinit std::uintptr_t g_c_library = 0;    ///< base of the C library
 constinit std::uintptr_t g_interpreter = 0;  ///< base of the object that has CPython's allocator; 0: none
@@ -244,8 +243,6 @@ bool find_functions() noexcept {
     const bool is_operator = each.patch.symbol[0] == '_';
     each.is_seen_below = is_operator && object_of(*each.real) != g_allocator;
   }
-  const ssize_t length = readlink("/proc/self/exe", g_program, sizeof g_program - 1);
-  g_program[length > 0 ? length : 0] = '\0';
   return g_real.malloc != nullptr && g_real.calloc != nullptr && g_real.realloc != nullptr && g_real.free != nullptr &&
          g_real.mmap != nullptr && g_real.munmap != nullptr && g_real.mremap != nullptr;
 }
@@ -279,19 +276,7 @@ bool wants(const elf::FoundSlot& slot) noexcept {
   return slot.value == *hooked.real || slot.value == hooked.address || is_unbound;
 }
 
-/// Called under the loader's lock.
-void inspected(std::uintptr_t base, const char* path) noexcept {
-  if (path == nullptr || *path == '\0') path = g_program;
-  const std::uint64_t id = agent::intern(path, strlen(path));
-  auto* record = static_cast<wire::NativeObjectRecord*>(
-      agent::begin_record(wire::RecordType::kNativeObject, sizeof(wire::NativeObjectRecord), 0));
-  if (record == nullptr) return;
-  record->base = base;
-  record->path = id;
-  agent::commit_record(record);
-}
-
-constexpr elf::SlotChoice kChoice{wants, inspected};
+constexpr elf::SlotChoice kChoice{wants};
 
 /// Only one thread at a time changes slots.
 constinit std::atomic<bool> g_patching{false};
@@ -312,10 +297,6 @@ const char* hook_allocators() noexcept {
   if (!find_functions()) return "allocations of C and C++ are not sampled: this C library's allocator is not found";
   dcmt_native_real_dlsym = agent::loader_functions_to_import().symbol;
   if (dcmt_native_real_dlsym == nullptr) dcmt_native_real_dlsym = dlsym(RTLD_DEFAULT, "dlsym");
-  Dl_info own{};
-  if (dladdr(pointer(&hook_allocators), &own) != 0) {
-    inspected(reinterpret_cast<std::uintptr_t>(own.dli_fbase), own.dli_fname);
-  }
   g_may_patch.store(true, std::memory_order_release);
   if (patch() == 0) return "allocations of C and C++ are not sampled: no import slot could be redirected";
   if (!agent::gate_open()) {
@@ -331,7 +312,10 @@ const char* hook_allocators() noexcept {
 void hook_new_objects() noexcept {
   const agent::Inside inside;
   if (g_patching.exchange(true, std::memory_order_acquire)) return agent::note_objects_changed();
-  if (g_may_patch.load(std::memory_order_acquire)) patch();
+  if (g_may_patch.load(std::memory_order_acquire)) {
+    agent::prepare_native_stacks();
+    patch();
+  }
   g_patching.store(false, std::memory_order_release);
 }
 

@@ -2,9 +2,6 @@
 
 #include <errno.h>
 #include <math.h>
-#include <string.h>
-#include <sys/uio.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
@@ -51,52 +48,21 @@ void seed(ThreadSampling& thread) noexcept {
   thread.random = agent::hash_bytes(words, sizeof words, 0);
 }
 
-/// Copies the stack from `from` on: up to `most` bytes, or to its end. The kernel copies, because the end of the stack
-/// is not known: a hook runs on stacks of threads, of coroutines and of signal handlers.
-std::uint64_t copy_stack(std::uint64_t from, char* to, std::uint64_t most) noexcept {
-  constexpr std::uint64_t kPage = 4096;
-  const std::uint64_t in_first = std::min(most, kPage - from % kPage);
-  // The kernel copies a part as a whole or not at all.
-  const iovec parts[] = {{reinterpret_cast<void*>(from), in_first},
-                         {reinterpret_cast<void*>(from + in_first), most - in_first}};
-  const iovec into{to, most};
-  const ssize_t copied = process_vm_readv(getpid(), &into, 1, parts, 2, 0);
-  if (copied > 0) return static_cast<std::uint64_t>(copied);
-  memcpy(to, parts[0].iov_base, in_first);  // the system does not allow it
-  return in_first;
-}
-
 /// False if there is no room for the record.
 __attribute__((noinline)) bool write_sample(wire::NativeCall call, const void* address, std::size_t bytes,
                                             std::uint64_t interval) noexcept {
   std::uint64_t module = 0;
-  const std::uint64_t stack = agent::python_stack(&module);
-  auto* record = static_cast<wire::NativeSampleRecord*>(
-      agent::begin_record(wire::RecordType::kNativeSample, sizeof(wire::NativeSampleRecord) + wire::kMaxNativeStack,
-                          static_cast<std::uint32_t>(call)));
+  const std::uint64_t stack = agent::stack_of_thread(&module);
+  const std::uint64_t native = agent::native_stack(agent::code_point_here());
+  auto* record = static_cast<wire::NativeSampleRecord*>(agent::begin_record(
+      wire::RecordType::kNativeSample, sizeof(wire::NativeSampleRecord), static_cast<std::uint32_t>(call)));
   if (record == nullptr) return false;
   record->address = reinterpret_cast<std::uintptr_t>(address);
   record->bytes = bytes;
   record->interval = interval;
   record->missed = g_missed.load(std::memory_order_relaxed);
   record->stack = stack;
-  // The recorder unwinds from here, through the hook.
-  asm volatile(
-      "leaq 0(%%rip), %%rax\n\t"
-      "movq %%rax, 0(%0)\n\t"
-      "movq %%rsp, 8(%0)\n\t"
-      "movq %%rbp, 16(%0)\n\t"
-      "movq %%rbx, 24(%0)\n\t"
-      "movq %%r12, 32(%0)\n\t"
-      "movq %%r13, 40(%0)\n\t"
-      "movq %%r14, 48(%0)\n\t"
-      "movq %%r15, 56(%0)"
-      :
-      : "r"(&record->registers)
-      : "rax", "memory");
-  char* const copy = reinterpret_cast<char*>(record + 1);
-  record->stack_bytes = copy_stack(record->registers.rsp, copy, wire::kMaxNativeStack);
-  memset(copy + record->stack_bytes, 0, wire::kMaxNativeStack - record->stack_bytes);
+  record->native = native;
   agent::commit_record(record);
   return true;
 }
@@ -109,7 +75,7 @@ constinit SampledAddresses g_sampled;
 bool prepare_sampling() noexcept {
   static constinit void* memory = nullptr;
   if (memory == nullptr) memory = agent::arena(SampledAddresses::kBytes);
-  if (memory == nullptr) return false;
+  if (memory == nullptr || !agent::prepare_native_stacks()) return false;
   g_sampled.use(memory);
   return true;
 }

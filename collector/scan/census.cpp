@@ -171,7 +171,7 @@ Status add_native_holders(const CensusOptions& options, Naming& naming, Mirror& 
     data.push_back({held.data, held.data + held.bytes});
     if (is_unnamed(held)) unnamed.push_back(held.storage);
   }
-  NativeSearch search(memory, types, naming.graph, naming.paths, runtime, std::move(data));
+  NativeSearch search(memory, types, naming.graph, naming.paths, runtime, options.variables, std::move(data));
   const auto seen = std::ssize(census.storages);
   for (const Address storage : search.unseen_storages(options.smallest)) {
     const StorageFields fields = storage_fields(storage, memory, types.torch);
@@ -203,6 +203,7 @@ Status add_native_holders(const CensusOptions& options, Naming& naming, Mirror& 
       if (!counts || held.holders.size() >= options.paths) break;
       Holder native;
       native.path = std::move(holder.path);
+      native.place = std::move(holder.place);
       native.confirmed = holder.confirmed && lives;
       held.holders.push_back(std::move(native));
     }
@@ -221,7 +222,7 @@ Status add_living(const std::vector<StorageOf>& small, Naming& naming, Mirror& m
     found.push_back(held.storage);
   }
   for (const StorageOf& each : small) found.push_back(naming.graph.nodes()[each.node].address);
-  NativeSearch search(memory, types, naming.graph, naming.paths, runtime, std::move(data));
+  NativeSearch search(memory, types, naming.graph, naming.paths, runtime, {}, std::move(data));
   for (const Address storage : search.unseen_storages(1)) found.push_back(storage);
   DCMT_ASSIGN_OR_RETURN(const std::unique_ptr<MemorySource> source, open());
   Mirror fresh(*source);

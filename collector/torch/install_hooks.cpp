@@ -10,6 +10,7 @@
 #include "collector/torch/hooks/backward_hook.h"
 #include "collector/torch/hooks/move_hooks.h"
 #include "collector/torch/hooks/new_objects.h"
+#include "collector/torch/hooks/optimizer_hooks.h"
 #include "collector/torch/hooks/storage_hooks.h"
 #include "collector/torch/hooks/system_call_hooks.h"
 #include "collector/torch/hooks/tensor_hooks.h"
@@ -37,8 +38,10 @@ bool install_hooks(bool functional, const char** why) noexcept {
     *why = "the virtual tables of torch's objects cannot be written";
     return false;
   }
+  // Under Python, optimizers are Python's.
+  if (elf::loaded_library("libtorch_python.so") == nullptr) hook_optimizers(cpu);
   HookedImports imports{{tensor_imports(), move_imports(), storage_imports(), engine_imports(), allocator_imports(),
-                         user_scope_imports()},
+                         user_scope_imports(), optimizer_imports()},
                         {move_cuda_imports(), storage_cuda_imports()}};
   std::ranges::copy(system_call_imports(), imports.groups + HookedImports::kOfTorch);
   if (redirect_imports(imports) == 0) {

@@ -44,6 +44,7 @@ std::string outside_sentence(const model::Report& report, const Form& form) {
 /// Storages made after the last reading are taken to be held like others of the same place.
 std::string holder_confidence(const Growth& growth) {
   if (growth.holder.empty()) return "unknown";
+  if (growth.holder == analyzer::kHeldByCpp) return "not found";
   if (growth.seen == growth.storages) return "certain";
   return fmt::format("certain for {} of {} storages", grouped(growth.seen), grouped(growth.storages));
 }
@@ -94,7 +95,7 @@ FindingWords growth_words(const ReportedFinding& finding, const Form& form) {
   if (growth.sites.size() > form.most) {
     words.facts.push_back({"", counted(static_cast<std::int64_t>(growth.sites.size() - form.most), "more place")});
   }
-  if (!growth.holder.empty())
+  if (!growth.holder.empty() && growth.holder != analyzer::kHeldByCpp)
     words.facts.push_back({"alone", fmt::format("{} are freed if only this is emptied", form.bytes(growth.alone))});
   words.facts.push_back({"because", finding.why});
   words.facts.push_back({"fix", finding.fix});

@@ -16,5 +16,17 @@ TEST(CodePath, WhatAPersonWroteIsNoLibrary) {
   }
 }
 
+TEST(CodePath, HeadersOfTorchAndOfCppAreALibrary) {
+  for (const char* library : {"/opt/libtorch/include/torch/csrc/api/include/torch/nn/functional/loss.h",
+                              "/opt/libtorch/include/ATen/ops/relu.h", "/usr/include/c++/12/bits/stl_vector.h"}) {
+    EXPECT_TRUE(is_library_file(library)) << library;
+  }
+  EXPECT_FALSE(is_library_file("/home/a/train/include/net.h"));
+  EXPECT_TRUE(is_library_function("torch::nn::functional::cross_entropy"));
+  EXPECT_TRUE(is_library_function("std::vector::push_back"));
+  EXPECT_FALSE(is_library_function("torchtrainer::step"));
+  EXPECT_FALSE(is_library_function("main"));
+}
+
 }  // namespace
 }  // namespace dcmt

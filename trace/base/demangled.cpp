@@ -47,4 +47,13 @@ std::string without_brackets(std::string_view function) {
   return name.empty() ? std::string(function) : name;
 }
 
+std::string short_function(std::string_view function) {
+  constexpr std::string_view kUnnamedScope = "(anonymous namespace)::";
+  std::string name = without_brackets(function);
+  for (std::size_t at = name.find(kUnnamedScope); at != std::string::npos; at = name.find(kUnnamedScope)) {
+    name.erase(at, kUnnamedScope.size());
+  }
+  return name;
+}
+
 }  // namespace dcmt

@@ -14,4 +14,8 @@ namespace dcmt {
 /// …>::reset_not_null_(c10::StorageImpl*)": without what is in brackets.
 [[nodiscard]] std::string without_brackets(std::string_view function);
 
+/// "Net::forward" of "(anonymous namespace)::Net::forward(at::Tensor const&)": without brackets, and without the names
+/// of unnamed namespaces.
+[[nodiscard]] std::string short_function(std::string_view function);
+
 }  // namespace dcmt

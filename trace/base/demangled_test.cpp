@@ -5,6 +5,11 @@
 namespace dcmt {
 namespace {
 
+TEST(Demangled, AShortFunctionHasNoUnnamedScopes) {
+  EXPECT_EQ(short_function("(anonymous namespace)::Net::forward(at::Tensor const&)"), "Net::forward");
+  EXPECT_EQ(short_function("a::(anonymous namespace)::(anonymous namespace)::f<int>(int)"), "a::f");
+}
+
 TEST(Demangled, WhatIsInBracketsIsLeftOut) {
   EXPECT_EQ(without_brackets("list_append"), "list_append");
   EXPECT_EQ(without_brackets("c10::intrusive_ptr<c10::StorageImpl, c10::detail::Null<c10::StorageImpl> >::reset_()"),

@@ -10,6 +10,7 @@ inline constexpr char kRank[] = "rank";             // -1 if none
 inline constexpr char kWorldSize[] = "world_size";  // -1 if none
 inline constexpr char kTorch[] = "torch";           // version
 inline constexpr char kPython[] = "python";         // version, '' if none
+inline constexpr char kStacks[] = "stacks";         // 'c++': of a program without Python; absent: of Python
 inline constexpr char kDetail[] = "detail";         // text_of(Detail)
 inline constexpr char kStartRealNs[] = "start_real_ns";
 inline constexpr char kStartNs[] = "start_ns";  // monotonic

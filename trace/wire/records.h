@@ -65,8 +65,7 @@ enum class RecordType : std::uint16_t {
   kGpu,               ///< GpuRecord, once for each GPU, after its first kReserved
   kModule,            ///< ModuleRecord: the thread's next blocks belong to another module than its last one
   kFence,             ///< FenceRecord: what happened to a released storage under `prove`, and what the program computed
-  kNativeObject,      ///< NativeObjectRecord, before the stack of a sample leads through the object
-  kNativeSample,      ///< NativeSampleRecord + bytes of the stack, stamped after the allocation
+  kNativeSample,      ///< NativeSampleRecord, stamped after the allocation
   kNativeEnd,         ///< NativeEndRecord, stamped before the free
   kReference,         ///< ReferenceRecord: a watched reference count
   kNativeStack,       ///< NativeStackRecord + ReturnAddress[count]: a C++ stack, once
@@ -438,23 +437,9 @@ struct FenceRecord {
 };
 static_assert(sizeof(FenceRecord) == 88);
 
-/// A loaded object of code.
-struct NativeObjectRecord {
-  RecordHeader header;
-  std::uint64_t base;  ///< what is added to the addresses in its file
-  std::uint64_t path;  ///< string id
-};
-static_assert(sizeof(NativeObjectRecord) == 40);
-
 enum class NativeCall : std::uint32_t { kMalloc, kRealloc, kNew, kMmap };
 
-/// Registers by which a stack is unwound: those that a function keeps for its caller.
-struct StackRegisters {
-  std::uint64_t rip, rsp, rbp, rbx, r12, r13, r14, r15;
-};
-
-/// An allocation that was sampled: each byte is with the same probability, the allocation if one of its bytes is. At
-/// most kMaxNativeStack bytes of the stack follow, from `registers.rsp` on.
+/// An allocation that was sampled: each byte is with the same probability, the allocation if one of its bytes is.
 struct NativeSampleRecord {
   RecordHeader header;  ///< aux: NativeCall
   std::uint64_t address;
@@ -462,11 +447,9 @@ struct NativeSampleRecord {
   std::uint64_t interval;  ///< mean number of bytes between two samples
   std::uint64_t missed;    ///< sampled allocations so far that could not be followed to their end; they have no record
   std::uint64_t stack;     ///< StackRecord id or 0
-  StackRegisters registers;
-  std::uint64_t stack_bytes;
+  std::uint64_t native;    ///< NativeStackRecord id; 0: none
 };
-static_assert(sizeof(NativeSampleRecord) == 136);
-inline constexpr std::size_t kMaxNativeStack = 4096;
+static_assert(sizeof(NativeSampleRecord) == 72);
 
 /// A sampled allocation ends. In a kNativeEnd with this flag it did not: its realloc has failed.
 inline constexpr std::uint32_t kNativeGoesOn = 1u << 0;
@@ -501,16 +484,22 @@ struct ReferenceRecord {
 };
 static_assert(sizeof(ReferenceRecord) == 88);
 
-/// A return address in a loaded object.
+/// A return address in a loaded object, and the frame that it is in.
 struct ReturnAddress {
-  std::uint64_t object;  ///< string id of its path; 0: unknown
-  std::uint64_t offset;  ///< from where the object is loaded
+  std::uint64_t object;      ///< string id of its path; 0: unknown
+  std::uint64_t offset;      ///< from where the object is loaded
+  std::uint64_t begin, end;  ///< of the frame, when the stack was seen first; zeros: unknown
+  std::uint64_t returns;     ///< address to which the frame returns, right before its end
 };
 
-/// A C++ stack, innermost frame first; `count` NativeFrames follow.
+/// The frames are those of the program's own objects only: it is the stack of a program without Python. Its id is used
+/// like that of a StackRecord.
+inline constexpr std::uint32_t kOfProgram = 1u << 0;
+
+/// A C++ stack, innermost frame first; `count` ReturnAddresses follow.
 struct NativeStackRecord {
-  RecordHeader header;
-  std::uint64_t id;  ///< 64-bit hash of the frames
+  RecordHeader header;  ///< aux: flag above
+  std::uint64_t id;     ///< 64-bit hash of the frames
   std::uint64_t count;
 };
 static_assert(sizeof(NativeStackRecord) == 40);

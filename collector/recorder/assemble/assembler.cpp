@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "collector/recorder/assemble/census_book.h"
+#include "collector/recorder/assemble/code_stacks.h"
 #include "collector/recorder/assemble/growth_watch.h"
 #include "collector/recorder/assemble/lifetimes.h"
 #include "collector/recorder/assemble/loss_book.h"
@@ -26,6 +27,7 @@
 #include "collector/recorder/decode/record_view.h"
 #include "collector/recorder/keep/journal.h"
 #include "collector/recorder/keep/private_state.h"
+#include "collector/recorder/unwind/code_files.h"
 #include "trace/sql/meta_keys.h"
 
 namespace dcmt::recorder {
@@ -69,7 +71,7 @@ class Assembler::Impl {
         owners_(journal_, modules_),
         lifetimes_(journal_, dictionary_, operators_, censuses_, owners_, streams_, growth_, modules_),
         marks_(journal_, dictionary_, lifetimes_, phases_),
-        references_(journal_, dictionary_, lifetimes_),
+        references_(journal_, code_stacks_, lifetimes_),
         out_of_memory_(journal_, operators_, lifetimes_, marks_, censuses_) {}
 
   Status start();
@@ -145,6 +147,7 @@ class Assembler::Impl {
     return lifetimes_.lives_since(std::max(from, owners_.read_until()), until) || owners_.is_unsure_of(from, until);
   }
   [[nodiscard]] std::vector<std::uint64_t> modules() const { return modules_.addresses(); }
+  [[nodiscard]] std::vector<scan::StackVariable> cpp_variables() { return code_stacks_.variables(); }
   void reading_begins(scan::Scope scope) { owners_.begin(scope, lifetimes_.living_storages()); }
   Status reading_ended(const MemoryReading& reading) {
     const auto is_large = [](const scan::Collection& each) { return each.bytes >= kLargeCollection; };
@@ -184,7 +187,6 @@ class Assembler::Impl {
   }
   Status string(std::string_view bytes);
   Status stack(std::string_view bytes);
-  Status native_sample(std::string_view bytes);
   Status memory_allocated() { return operators_.running() == 0 ? phases_.memory_allocated() : Status{}; }
   /// The bytes of the storage at this address go.
   void bytes_go(std::uint64_t storage);
@@ -225,7 +227,9 @@ class Assembler::Impl {
   StreamNumbers streams_{journal_};
   SegmentBook segments_{journal_, dictionary_, streams_};
   GpuBook gpus_{journal_};
-  NativeBook natives_{journal_, dictionary_};
+  CodeFiles code_files_;
+  CodeStacks code_stacks_{journal_, dictionary_, code_files_};
+  NativeBook natives_{journal_, dictionary_, code_stacks_};
   Lifetimes lifetimes_;
   Marks marks_;
   ReferenceBook references_;
@@ -429,7 +433,7 @@ Status Assembler::Impl::dispatch(std::string_view bytes, const wire::RecordHeade
     case RecordType::kReference:
       return pass(references_, &ReferenceBook::reference, bytes, "a reference count");
     case RecordType::kNativeStack:
-      return references_.native_stack(bytes);
+      return code_stacks_.define(bytes);
     case RecordType::kLaunches:
       return pass(marks_, &Marks::launches, bytes, "a count of launches");
     case RecordType::kCensusBegin:
@@ -475,10 +479,8 @@ Status Assembler::Impl::dispatch(std::string_view bytes, const wire::RecordHeade
       return pass(lifetimes_, &Lifetimes::block_free_done, bytes, "the end of a block's use");
     case RecordType::kBlockFound:
       return {};  // PastBook has it
-    case RecordType::kNativeObject:
-      return pass(natives_, &NativeBook::object, bytes, "an object of code");
     case RecordType::kNativeSample:
-      return native_sample(bytes);
+      return pass(natives_, &NativeBook::sample, bytes, "a sampled allocation");
     case RecordType::kNativeEnd:
       return pass(natives_, &NativeBook::end, bytes, "the end of a sampled allocation");
     case RecordType::kOutOfMemory:
@@ -500,12 +502,6 @@ Status Assembler::Impl::stack(std::string_view bytes) {
   const auto frames = tail_of<wire::StackRecord>(bytes, record->count * sizeof(wire::StackFrame));
   if (!frames) return journal_.bad_record("a stack");
   return dictionary_.define_stack(record->id, *frames);
-}
-
-Status Assembler::Impl::native_sample(std::string_view bytes) {
-  const auto record = view_as<wire::NativeSampleRecord>(bytes);
-  const auto copy = record ? tail_of<wire::NativeSampleRecord>(bytes, record->stack_bytes) : std::nullopt;
-  return copy ? natives_.sample(*record, *copy) : journal_.bad_record("a sampled allocation");
 }
 
 void Assembler::Impl::bytes_go(std::uint64_t storage) {
@@ -640,6 +636,7 @@ scan::InQuestion Assembler::without_holder(bool has_ended) const { return impl_-
 bool Assembler::lacks_holders() const { return impl_->lacks_holders(); }
 bool Assembler::wants_reading() const { return impl_->wants_reading(); }
 std::vector<std::uint64_t> Assembler::modules() const { return impl_->modules(); }
+std::vector<scan::StackVariable> Assembler::cpp_variables() { return impl_->cpp_variables(); }
 void Assembler::reading_begins(scan::Scope scope) { impl_->reading_begins(scope); }
 Status Assembler::reading_ended(const MemoryReading& reading) { return impl_->reading_ended(reading); }
 Status Assembler::reading_failed(std::string_view why) { return impl_->reading_failed(why); }

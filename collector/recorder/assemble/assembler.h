@@ -108,6 +108,8 @@ class Assembler {
   [[nodiscard]] bool wants_reading() const;
   /// The addresses of the modules whose names a reading should find.
   [[nodiscard]] std::vector<std::uint64_t> modules() const;
+  /// Of the functions of a program without Python.
+  [[nodiscard]] std::vector<scan::StackVariable> cpp_variables();
   /// A reading of the process's memory begins.
   void reading_begins(scan::Scope scope);
   /// The reading is over, and the records up to its end are applied.

@@ -37,11 +37,6 @@ std::int64_t whole(double value) { return static_cast<std::int64_t>(std::max(0.0
 
 }  // namespace
 
-Status NativeBook::object(const wire::NativeObjectRecord& record) {
-  if (!is_interrupted_) stacks_.add_object(record.base, std::string(dictionary_.text(record.path)));
-  return {};
-}
-
 std::size_t NativeBook::site_of(SiteKey key) {
   if (sites_.size() >= kMostSites && !numbers_.contains(key)) key = {};
   const auto [entry, is_new] = numbers_.try_emplace(std::move(key), sites_.size());
@@ -58,7 +53,7 @@ void NativeBook::add(const Sampled& sampled, int sign) {
   if (!std::exchange(site.has_changed, true)) changed_.push_back(sampled.site);
 }
 
-Status NativeBook::sample(const wire::NativeSampleRecord& record, std::string_view stack) {
+Status NativeBook::sample(const wire::NativeSampleRecord& record) {
   if (is_interrupted_) return {};
   if (record.interval == 0 || record.header.aux > static_cast<std::uint32_t>(wire::NativeCall::kMmap)) {
     return journal_.bad_record("a sampled allocation");
@@ -69,8 +64,7 @@ Status NativeBook::sample(const wire::NativeSampleRecord& record, std::string_vi
   const auto bytes = static_cast<double>(std::max<std::uint64_t>(record.bytes, 1));
   const double likely = -std::expm1(-bytes / static_cast<double>(record.interval));
   Sampled sampled;
-  sampled.site =
-      site_of({static_cast<wire::NativeCall>(record.header.aux), record.stack, stacks_.walk(record.registers, stack)});
+  sampled.site = site_of({static_cast<wire::NativeCall>(record.header.aux), record.stack, record.native});
   sampled.weight = bytes / likely;
   sampled.variance = (1 - likely) * sampled.weight * sampled.weight;
   const auto [entry, is_new] = live_.try_emplace(record.address, sampled);
@@ -106,8 +100,7 @@ Status NativeBook::write_site(Site& site) {
   DCMT_ASSIGN_OR_RETURN(const RowId stack, dictionary_.stack(site.key->stack));
   DCMT_RETURN_IF_ERROR(journal_.writer.write(NativeSiteRow{site.id, name_of(site.key->call), stack}));
   std::int64_t depth = 0;
-  for (const std::uint64_t call : site.key->calls) {
-    const UnwoundFrame frame = stacks_.name(call);
+  for (const CodePlace& frame : stacks_.frames(site.key->native)) {
     NativeFrameRow row{site.id, depth++};
     DCMT_ASSIGN_OR_RETURN(row.object, journal_.writer.intern_or_null(frame.object));
     DCMT_ASSIGN_OR_RETURN(row.function, journal_.writer.intern_or_null(frame.function));

@@ -7,13 +7,12 @@
 
 #include <cstdint>
 #include <map>
-#include <string_view>
 #include <unordered_map>
 #include <vector>
 
+#include "collector/recorder/assemble/code_stacks.h"
 #include "collector/recorder/decode/dictionary.h"
 #include "collector/recorder/keep/journal.h"
-#include "collector/recorder/unwind/native_stacks.h"
 #include "trace/base/status.h"
 #include "trace/wire/records.h"
 
@@ -22,14 +21,13 @@ namespace dcmt::recorder {
 /// Thread-safety: none.
 class NativeBook {
  public:
-  NativeBook(Journal& journal, Dictionary& dictionary) : journal_(journal), dictionary_(dictionary) {}
+  NativeBook(Journal& journal, Dictionary& dictionary, CodeStacks& stacks)
+      : journal_(journal), dictionary_(dictionary), stacks_(stacks) {}
 
   /// Continues the trace of another recorder: what is alive is not known, so nothing more is written.
   void resume() { is_interrupted_ = true; }
 
-  Status object(const wire::NativeObjectRecord& record);
-  /// @param stack  bytes of the stack, from the record's rsp on
-  Status sample(const wire::NativeSampleRecord& record, std::string_view stack);
+  Status sample(const wire::NativeSampleRecord& record);
   Status end(const wire::NativeEndRecord& record);
   /// Writes what is alive, if it is time.
   Status poll();
@@ -44,8 +42,8 @@ class NativeBook {
   };
   struct SiteKey {
     wire::NativeCall call{};
-    std::uint64_t stack = 0;
-    std::vector<std::uint64_t> calls;
+    std::uint64_t stack = 0;   ///< of Python
+    std::uint64_t native = 0;  ///< id
     auto operator<=>(const SiteKey&) const = default;
   };
   struct Site {
@@ -63,7 +61,7 @@ class NativeBook {
 
   Journal& journal_;
   Dictionary& dictionary_;
-  NativeStacks stacks_;
+  CodeStacks& stacks_;
   std::map<SiteKey, std::size_t> numbers_;
   std::vector<Site> sites_;
   std::unordered_map<std::uint64_t, Sampled> live_;   ///< by address

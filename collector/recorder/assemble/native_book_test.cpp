@@ -101,8 +101,7 @@ TEST_F(NativeBookTest, SamplesThatMakeNoSenseAreSaid) {
   sample(s, 0x1000, 64 << 20, 0, 0);
   wire::NativeSampleRecord record{};
   record.interval = kInterval;
-  record.stack_bytes = 1 << 20;  // it is not there
-  s.add(wire::RecordType::kNativeSample, 0, record);
+  s.add(wire::RecordType::kNativeSample, 77, record);  // no such call
   Database db = this->record(s);
   EXPECT_EQ(rows(db, "SELECT count(*) FROM native_live"), Rows{"0"});
 }

@@ -1,46 +1,12 @@
 #include "collector/recorder/assemble/reference_book.h"
 
-#include <cstring>
-#include <vector>
-
-#include "collector/recorder/decode/record_view.h"
+#include <algorithm>
+#include <iterator>
 
 namespace dcmt::recorder {
-namespace {
-
-/// Where Python's interpreter calls C: what is below is on the Python stack.
-bool is_interpreter(std::string_view function) { return function.starts_with("_PyEval_EvalFrame"); }
-
-}  // namespace
 
 Status ReferenceBook::resume() {
   return journal_.writer.database().execute("UPDATE watched_count SET lost = lost + 1 WHERE to_seq IS NULL");
-}
-
-Status ReferenceBook::native_stack(std::string_view bytes) {
-  const auto record = view_as<wire::NativeStackRecord>(bytes);
-  const auto frames =
-      record ? tail_of<wire::NativeStackRecord>(bytes, record->count * sizeof(wire::ReturnAddress)) : std::nullopt;
-  if (!frames || record->id == 0) return journal_.bad_record("a C++ stack");
-  if (journal_.rows.full() || stacks_.contains(record->id)) return {};
-  std::vector<RowId> rows;  // innermost first
-  for (std::size_t i = 0; i < record->count; ++i) {
-    wire::ReturnAddress frame;
-    std::memcpy(&frame, frames->data() + i * sizeof frame, sizeof frame);
-    const std::string path(dictionary_.text(frame.object));
-    const std::string function = names_.function_at(path, frame.offset);
-    if (is_interpreter(function)) break;
-    DCMT_ASSIGN_OR_RETURN(const RowId file, journal_.writer.intern(path.empty() ? "(unknown)" : path));
-    DCMT_ASSIGN_OR_RETURN(const RowId name, journal_.writer.intern(function));
-    DCMT_ASSIGN_OR_RETURN(const RowId row, journal_.writer.frame(file, name, 0));
-    rows.push_back(row);
-  }
-  RowId stack = 0;
-  for (auto row = rows.rbegin(); row != rows.rend(); ++row) {
-    DCMT_ASSIGN_OR_RETURN(stack, journal_.writer.stack(stack, *row));
-  }
-  stacks_[record->id] = stack;
-  return {};
 }
 
 Status ReferenceBook::begin(const wire::ReferenceRecord& record) {
@@ -74,7 +40,7 @@ Status ReferenceBook::change(Open& open, const wire::ReferenceRecord& record) {
   row.before = static_cast<std::int64_t>(record.before);
   row.after = static_cast<std::int64_t>(record.after);
   DCMT_ASSIGN_OR_RETURN(row.where, lifetimes_.place(record.stack));
-  if (const auto native = stacks_.find(record.native); native != stacks_.end()) row.native = native->second;
+  DCMT_ASSIGN_OR_RETURN(row.native, stacks_.row(record.native));
   return journal_.writer.write(row);
 }
 

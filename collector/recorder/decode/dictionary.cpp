@@ -121,43 +121,50 @@ Expected<RowId> Dictionary::frame(const wire::StackFrame& frame) {
   return id;
 }
 
+bool Dictionary::is_defined(std::uint64_t stack) const {
+  const auto known = stacks_.find(stack);
+  return known != stacks_.end() && known->second.defined;
+}
+
 Status Dictionary::define_stack(std::uint64_t wire, std::string_view frames) {
   if (wire == 0) return journal_.bad_record("a stack without an id");
-  if (const auto known = stacks_.find(wire); known != stacks_.end() && known->second.defined) return {};
+  if (is_defined(wire)) return {};
   const std::size_t count = frames.size() / sizeof(wire::StackFrame);
   if (count == 0) return journal_.bad_record("a stack without frames");
+  std::vector<RowId> rows;
+  for (std::size_t i = 0; i < count && !journal_.rows.full(); ++i) {
+    wire::StackFrame entry;
+    std::memcpy(&entry, frames.data() + i * sizeof entry, sizeof entry);
+    DCMT_ASSIGN_OR_RETURN(const RowId row, frame(entry));
+    rows.push_back(row);
+  }
+  return define_stack(wire, rows);
+}
+
+Status Dictionary::define_stack(std::uint64_t wire, const std::vector<RowId>& frames) {
+  StackEntry& entry = stacks_[wire];
+  if (std::exchange(entry.defined, true)) return {};
   if (journal_.rows.full()) {
-    StackEntry& entry = stacks_[wire];
-    entry.defined = true;
     if (entry.id != 0) return journal_.writer.define_stack(entry.id, 0, unknown_frame_);
     DCMT_ASSIGN_OR_RETURN(const RowId unknown, journal_.writer.stack(0, unknown_frame_));
     entry.id = unknown;
     return {};
   }
-
+  if (frames.empty()) {
+    if (entry.id == 0) return {};
+    return journal_.writer.define_stack(entry.id, 0, unknown_frame_);
+  }
   // Outermost first: a row needs its caller's row.
   RowId parent = 0;
-  RowId leaf_parent = 0;
-  RowId leaf_frame = 0;
-  for (std::size_t i = count; i-- > 0;) {
-    wire::StackFrame entry;
-    std::memcpy(&entry, frames.data() + i * sizeof entry, sizeof entry);
-    DCMT_ASSIGN_OR_RETURN(RowId frame_id, frame(entry));
-    if (i == 0) {
-      leaf_parent = parent;
-      leaf_frame = frame_id;
-      break;
-    }
-    DCMT_ASSIGN_OR_RETURN(RowId id, journal_.writer.stack(parent, frame_id));
+  for (std::size_t i = frames.size(); i-- > 1;) {
+    DCMT_ASSIGN_OR_RETURN(const RowId id, journal_.writer.stack(parent, frames[i]));
     parent = id;
   }
-  StackEntry& entry = stacks_[wire];
-  entry.defined = true;
   if (entry.id != 0) {
-    DCMT_RETURN_IF_ERROR(journal_.writer.define_stack(entry.id, leaf_parent, leaf_frame));
+    DCMT_RETURN_IF_ERROR(journal_.writer.define_stack(entry.id, parent, frames.front()));
     DCMT_RETURN_IF_ERROR(journal_.state.remove_id(WireIdKind::kMissingStack, wire, entry.id));
   } else {
-    DCMT_ASSIGN_OR_RETURN(RowId id, journal_.writer.stack(leaf_parent, leaf_frame));
+    DCMT_ASSIGN_OR_RETURN(const RowId id, journal_.writer.stack(parent, frames.front()));
     entry.id = id;
   }
   return journal_.state.add_id(WireIdKind::kStack, wire, entry.id);
@@ -177,7 +184,7 @@ Expected<RowId> Dictionary::string(std::uint64_t wire) {
 Expected<RowId> Dictionary::stack(std::uint64_t wire) {
   if (wire == 0) return RowId{0};
   StackEntry& entry = stacks_[wire];
-  if (entry.id == 0) {
+  if (entry.id == 0 && !entry.defined) {
     entry.id = journal_.writer.reserve_stack();
     new_missing_stacks_.push_back(wire);
     DCMT_RETURN_IF_ERROR(journal_.state.add_id(WireIdKind::kMissingStack, wire, entry.id));

@@ -38,6 +38,9 @@ class Dictionary {
   Status define_code(const wire::CodeRecord& record);
   /// @param frames  `count` StackFrames, innermost first
   Status define_stack(std::uint64_t wire, std::string_view frames);
+  /// @param frames  rows, innermost first; empty: the stack has no row
+  Status define_stack(std::uint64_t wire, const std::vector<RowId>& frames);
+  [[nodiscard]] bool is_defined(std::uint64_t stack) const;
 
   /// The row id of a wire id; 0 stays 0.
   Expected<RowId> string(std::uint64_t wire);

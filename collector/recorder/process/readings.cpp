@@ -162,6 +162,7 @@ void Readings::start(MemoryReader& reader, scan::Scope scope, bool for_objects) 
   if (scope == scan::Scope::kAll) {
     options.native = scan::Native::kProved;
     options.in_question = assembler.without_holder(program_ended_);
+    options.variables = assembler.cpp_variables();
   }
   reader.start(std::move(options));
 }

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <utility>
 
-#include "collector/recorder/unwind/byte_reader.h"
+#include "trace/base/byte_reader.h"
 
 namespace dcmt::recorder {
 namespace {
@@ -24,6 +24,9 @@ class SourceLines::Unit {
     std::string_view lines, strings;  ///< sections .debug_line_str, .debug_str
   };
   Unit(std::string_view bytes, const Texts& texts, SourceLines& all) : reader_(bytes), texts_(texts), all_(all) {}
+
+  /// Numbers among the files of all units, by the unit's own.
+  [[nodiscard]] const std::vector<std::uint32_t>& files() const { return files_; }
 
   void read() {
     version_ = reader_.fixed<std::uint16_t>();
@@ -229,10 +232,13 @@ SourceLines::SourceLines(const scan::ElfFile& file) {
   const Unit::Texts texts{file.section(".debug_line_str"), file.section(".debug_str")};
   ByteReader units(section);
   while (units.ok() && !units.at_end()) {
+    const std::uint64_t begin = units.at();
     const auto length = units.fixed<std::uint32_t>();
     constexpr std::uint32_t kLong = 0xfffffff0;
     if (!units.ok() || length >= kLong) break;
-    Unit(units.rest().substr(0, length), texts, *this).read();
+    Unit unit(units.rest().substr(0, length), texts, *this);
+    unit.read();
+    of_units_[begin] = unit.files();
     units.skip(length);
   }
   // Where one sequence ends and the next begins, the begin counts.
@@ -241,20 +247,16 @@ SourceLines::SourceLines(const scan::ElfFile& file) {
   });
 }
 
-const SourceLines::Row* SourceLines::row_at(Address instruction) const {
+std::optional<SourceLine> SourceLines::at(Address instruction) const {
   const auto after = std::ranges::upper_bound(rows_, instruction, {}, &Row::address);
-  return after == rows_.begin() || std::prev(after)->line == 0 ? nullptr : &*std::prev(after);
+  if (after == rows_.begin() || std::prev(after)->line == 0) return {};
+  return SourceLine{files_[std::prev(after)->file], std::prev(after)->line};
 }
 
-std::optional<SourceLine> SourceLines::at(Address instruction, Address function) const {
-  const Row* const row = row_at(instruction);
-  const Row* const first = row_at(function);
-  if (row == nullptr) return {};
-  const auto is_own = [&](const Row& each) { return each.line != 0 && files_[each.file] == files_[first->file]; };
-  for (const Row* each = row; first != nullptr && each >= first; --each) {
-    if (is_own(*each)) return SourceLine{files_[each->file], each->line};
-  }
-  return SourceLine{files_[row->file], row->line};
+std::optional<std::string> SourceLines::file(std::uint64_t unit, std::uint64_t number) const {
+  const auto found = of_units_.find(unit);
+  if (found == of_units_.end() || number >= found->second.size()) return {};
+  return files_[found->second[number]];
 }
 
 }  // namespace dcmt::recorder

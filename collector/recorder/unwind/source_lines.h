@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -21,10 +22,11 @@ class SourceLines {
   /// Reads all lines of `file`; none if they are compressed, or more than make sense.
   explicit SourceLines(const scan::ElfFile& file);
 
-  /// The line of the instruction at an address in the file. Where it is of a function that was compiled into this one,
-  /// as those of the standard library are, the line of this function before it.
-  /// @param function  the address where the function begins; the same as `instruction` if it is not known
-  [[nodiscard]] std::optional<SourceLine> at(scan::Address instruction, scan::Address function) const;
+  /// The line of the instruction at an address in the file. It may be of a function that was compiled into another one.
+  [[nodiscard]] std::optional<SourceLine> at(scan::Address instruction) const;
+  /// The file with a number of a unit's.
+  /// @param unit  offset of its lines in the section
+  [[nodiscard]] std::optional<std::string> file(std::uint64_t unit, std::uint64_t number) const;
 
  private:
   struct Row {
@@ -33,9 +35,9 @@ class SourceLines {
     std::uint32_t line = 0;  ///< 0: from here on, nothing is known
   };
   class Unit;
-  [[nodiscard]] const Row* row_at(scan::Address instruction) const;
 
-  std::vector<Row> rows_;  ///< ascending
+  std::vector<Row> rows_;                                         ///< ascending
+  std::map<std::uint64_t, std::vector<std::uint32_t>> of_units_;  ///< numbers in `files_`
   std::vector<std::string> files_;
 };
 

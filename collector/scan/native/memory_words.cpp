@@ -10,10 +10,10 @@ static_assert(kBlock % kPageBytes == 0);
 
 }  // namespace
 
-MemoryWords::MemoryWords(MemorySource& source, std::vector<Range> left_out) : source_(source) {
+MemoryWords::MemoryWords(MemorySource& source, std::vector<Range> left_out, bool with_stack) : source_(source) {
   std::ranges::sort(left_out, {}, &Range::begin);
   for (const Region& region : source.regions()) {
-    if (!region.readable || !region.writable || region.path.starts_with("[stack")) continue;
+    if (!region.readable || !region.writable || (!with_stack && region.path.starts_with("[stack"))) continue;
     Address begin = region.begin;
     for (auto out = std::ranges::upper_bound(left_out, begin, {}, &Range::end);
          out != left_out.end() && out->begin < region.end; ++out) {

@@ -15,7 +15,8 @@ class MemoryWords {
  public:
   /// `left_out`: ranges without objects, such as the data of tensors, in any order. One may cover several
   /// regions.
-  MemoryWords(MemorySource& source, std::vector<Range> left_out);
+  /// @param with_stack  also the stack of the first thread; those of other threads are always read
+  MemoryWords(MemorySource& source, std::vector<Range> left_out, bool with_stack = false);
 
   /// The number of bytes that each_block() reads.
   [[nodiscard]] std::uint64_t bytes() const;

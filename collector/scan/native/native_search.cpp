@@ -46,14 +46,15 @@ bool is_allocator(std::string_view root) { return root.find("Allocator") != std:
 }  // namespace
 
 NativeSearch::NativeSearch(Mirror& memory, ProcessTypes& types, const Graph& graph, Paths& paths, Address runtime,
-                           std::vector<Range> data)
+                           std::span<const StackVariable> variables, std::vector<Range> data)
     : memory_(memory),
       types_(types),
       graph_(graph),
       paths_(paths),
       thread_locals_(memory, types.python, runtime),
       libraries_(memory.source()),
-      words_(memory.source(), std::move(data)) {
+      variables_(variables, memory),
+      words_(memory.source(), std::move(data), !variables_.empty()) {
   const std::vector<GraphNode>& nodes = graph.nodes();
   for (NodeIndex node = 1; node < nodes.size(); ++node) {
     if (is_python_object(nodes[node].kind) && graph.is_rooted(node))
@@ -122,6 +123,8 @@ const std::string& NativeSearch::root_at(Address place) {
   std::string root;
   if (const NodeIndex node = python_object_at(place); node != kRootNode) {
     root = paths_.text_of(paths_.way_to(node));
+  } else if (const StackVariable* variable = variables_.at(place); variable != nullptr) {
+    root = variable->path;
   } else {
     root = libraries_.has(place) ? libraries_.name_of(place) : thread_locals_.at(place).value_or("");
   }
@@ -136,7 +139,8 @@ void NativeSearch::add_pointer(ObjectIndex object, Address place) {
     const GraphNode& node = graph_.nodes()[object_of_python];
     if (!can_keep(node.kind, place - node.address)) return;
   }
-  if (object_of_python != kRootNode || libraries_.has(place) || thread_locals_.at(place)) {
+  if (object_of_python != kRootNode || variables_.at(place) != nullptr || libraries_.has(place) ||
+      thread_locals_.at(place)) {
     objects_[object].pointers.push_back({place, true, 0});
     return;
   }
@@ -228,7 +232,8 @@ std::vector<NativeHolder> NativeSearch::holders_of(Address storage, std::size_t 
   std::vector<NativeHolder> holders;
   each_way(storage, proof, [&](const Way& way) {
     const Address root = way.steps.back().second->place;
-    NativeHolder holder{root_at(root), true, proved};
+    const StackVariable* const variable = variables_.at(root);
+    NativeHolder holder{root_at(root), variable != nullptr ? variable->place : "", true, proved};
     const NodeIndex object_of_python = python_object_at(root);
     // Another object may be at the address by now: the word is then no reference of the named object.
     if (object_of_python != kRootNode) holder.confirmed = second.confirms(paths_.way_to(object_of_python));
@@ -240,6 +245,7 @@ std::vector<NativeHolder> NativeSearch::holders_of(Address storage, std::size_t 
       holder.path += " → " + class_of(*type);
       has_class = true;
     }
+    if (variable != nullptr && !variable->is_tensor && !has_class) holder.path += "[*]";
     // Otherwise the text would look like a Python variable that is the tensor.
     if (object_of_python != kRootNode && !has_class) holder.path += " → C++ memory";
     holder.proved &= holder.confirmed;

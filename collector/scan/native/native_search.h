@@ -2,6 +2,7 @@
 // searches the process's memory for words that point to the storage.
 #pragma once
 
+#include <span>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -14,12 +15,14 @@
 #include "collector/scan/native/library_data.h"
 #include "collector/scan/native/memory_words.h"
 #include "collector/scan/native/proof.h"
+#include "collector/scan/native/stack_variables.h"
 #include "collector/scan/native/thread_locals.h"
 
 namespace dcmt::scan {
 
 struct NativeHolder {
-  std::string path;        ///< "libfoo.so: cache → Session"
+  std::string path;        ///< "libfoo.so: cache → Session", "train: net → Net"
+  std::string place;       ///< of a variable of a running function: where it is declared
   bool confirmed = false;  ///< a second reading found each word of the path again
   bool proved = false;     ///< in addition, no word of the path is stale: Proof
 };
@@ -29,7 +32,7 @@ class NativeSearch {
  public:
   /// `runtime` is the address of _PyRuntime. `data`: the data of the graph's storages, which contains no objects.
   NativeSearch(Mirror& memory, ProcessTypes& types, const Graph& graph, Paths& paths, Address runtime,
-               std::vector<Range> data);
+               std::span<const StackVariable> variables, std::vector<Range> data);
 
   /// Live storages of at least this size that are not in the graph. Reads the memory once. Empty if there is more
   /// memory than a reading may cost, or no torch library.
@@ -64,6 +67,7 @@ class NativeSearch {
   Paths& paths_;
   ThreadLocals thread_locals_;
   LibraryData libraries_;
+  StackVariables variables_;
   MemoryWords words_;
   HeapChunks heap_;
   HeapPointers pointers_;

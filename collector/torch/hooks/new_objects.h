@@ -18,7 +18,7 @@ struct CudaImport {
 
 /// The imports that the hooks need. All parts must live for ever.
 struct HookedImports {
-  static constexpr std::size_t kOfTorch = 6;  ///< groups of torch's symbols, before those of system calls
+  static constexpr std::size_t kOfTorch = 7;  ///< groups of torch's symbols, before those of system calls
   static constexpr std::size_t kGroups = kOfTorch + kSystemCallGroups;
   std::span<const elf::ImportPatch> groups[kGroups];  ///< as for elf::patch_imports
   std::span<const CudaImport> cuda[2];

@@ -233,7 +233,7 @@ void on_write(int watchpoint, std::uint64_t address, const void* place, bool lat
   constexpr std::uint64_t kHasObject = std::uint64_t{1} << 63;
   const std::uint64_t before = count.last.load();
   const std::uint64_t now = word_at(address, before);
-  const std::uint64_t native = native_stack(place);
+  const std::uint64_t native = stack_at(place);
   count_changed(count, now, native, late);
   end_if_dead_object(count, now);
   if (count.of.load() == CountOf::kTensor) {

@@ -139,7 +139,7 @@ void run_census(wire::CensusTrigger trigger, const void* storage, KeyIndex key) 
   if (!first.readable) return;
   const agent::PythonProvider* python = agent::python_provider();
   std::uint64_t module = 0;
-  const std::uint64_t stack = agent::python_stack(&module);
+  const std::uint64_t stack = agent::stack_of_thread(&module);
   const std::uint64_t census = g_next_census.fetch_add(1, std::memory_order_relaxed);
 
   SharingSet set;

@@ -116,15 +116,15 @@ void give_back_torch_thread() noexcept {
 std::uint64_t stack_here() noexcept {
   TorchThread* thread = torch_thread();
   std::uint64_t unused = 0;
-  if (thread == nullptr) return agent::python_stack(&unused);
-  if (thread->depth == 0 || thread->depth > TorchThread::kMaxDepth) return agent::python_stack(&thread->module);
+  if (thread == nullptr) return agent::stack_of_thread(&unused);
+  if (thread->depth == 0 || thread->depth > TorchThread::kMaxDepth) return agent::stack_of_thread(&thread->module);
   const void* frame = agent::python_frame();
   std::uint32_t outermost = thread->depth;
   while (outermost > 0 && thread->running[outermost - 1].frame == frame) --outermost;
-  if (frame == nullptr || outermost == thread->depth) return agent::python_stack(&thread->module);
+  if (frame == nullptr || outermost == thread->depth) return agent::stack_of_thread(&thread->module);
   RunningOp& op = thread->running[outermost];
   if (!op.stack_known) {
-    op.stack = agent::python_stack(&op.module);
+    op.stack = agent::stack_of_thread(&op.module);
     op.stack_known = true;
   }
   thread->module = op.module;

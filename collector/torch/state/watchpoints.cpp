@@ -1,11 +1,8 @@
 #include "collector/torch/state/watchpoints.h"
 
 #include <dirent.h>
-#include <dlfcn.h>
 #include <errno.h>
-#include <execinfo.h>
 #include <fcntl.h>
-#include <link.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -183,11 +180,6 @@ bool a_write_is_reported() noexcept {
   return set && cleared && g_try_reported.load();
 }
 
-#if defined(__GLIBC__) && __GLIBC_PREREQ(2, 35)
-using FindObject = int (*)(void*, dl_find_object*);
-constinit FindObject g_find_object = nullptr;
-#endif
-
 }  // namespace
 
 const char* make_watchpoints(OnWrite on_write) noexcept {
@@ -208,12 +200,7 @@ const char* make_watchpoints(OnWrite on_write) noexcept {
     leave_watchpoints();
     return agent::kNoWriteReported;
   }
-#if defined(__GLIBC__) && __GLIBC_PREREQ(2, 35)
-  // From here on, backtrace() neither allocates nor takes the loader's lock.
-  void* warm[2];
-  backtrace(warm, 2);
-  g_find_object = reinterpret_cast<FindObject>(dlsym(RTLD_DEFAULT, "_dl_find_object"));
-#endif
+  agent::prepare_native_stacks();
   return nullptr;
 }
 
@@ -239,49 +226,10 @@ bool set_watchpoint(int watchpoint, std::uint64_t address) noexcept {
 
 bool clear_watchpoint(int watchpoint) noexcept { return change_watchpoint(watchpoint, nowhere(watchpoint), false); }
 
-std::uint64_t native_stack([[maybe_unused]] const void* place) noexcept {
-#if defined(__GLIBC__) && __GLIBC_PREREQ(2, 35) && defined(__x86_64__)
-  constexpr int kMostFrames = 40;
-  constexpr int kKeptFrames = 16;
-  constexpr std::uint64_t kSeed = 0x6E61746976650000u;
-  if (g_find_object == nullptr) return 0;
-  const auto* context = static_cast<const ucontext_t*>(place);
-  void* const from = reinterpret_cast<void*>(context->uc_mcontext.gregs[REG_RIP]);
-  void* returns[kMostFrames];
-  const int found = backtrace(returns, kMostFrames);
-  void** const end = returns + found;
-  void** const first = std::find(returns, end, from);
-  const auto count = static_cast<std::uint64_t>(std::min<std::ptrdiff_t>(end - first, kKeptFrames));
-  if (count == 0) return 0;
-  const std::uint64_t id = agent::hash_bytes(first, count * sizeof *first, kSeed);
-  if (!agent::first_sight(id)) return id;
-  wire::ReturnAddress frames[kKeptFrames] = {};
-  for (std::uint64_t i = 0; i < count; ++i) {
-    dl_find_object object = {};
-    const auto address = reinterpret_cast<std::uint64_t>(first[i]);
-    if (g_find_object(first[i], &object) != 0 || object.dlfo_link_map == nullptr) {
-      frames[i] = {0, address};
-      continue;
-    }
-    const char* name = object.dlfo_link_map->l_name;
-    if (name == nullptr || *name == '\0') name = "/proc/self/exe";
-    frames[i] = {agent::intern(name, strlen(name)), address - object.dlfo_link_map->l_addr};
-  }
-  const std::size_t bytes = sizeof(wire::NativeStackRecord) + count * sizeof frames[0];
-  auto* const record =
-      static_cast<wire::NativeStackRecord*>(agent::begin_record(wire::RecordType::kNativeStack, bytes, 0));
-  if (record == nullptr) {
-    agent::forget(id);
-    return 0;
-  }
-  record->id = id;
-  record->count = count;
-  memcpy(record + 1, frames, count * sizeof frames[0]);
-  agent::commit_record(record);
-  return id;
-#else
-  return 0;
-#endif
+std::uint64_t stack_at(const void* place) noexcept {
+  const auto& registers = static_cast<const ucontext_t*>(place)->uc_mcontext.gregs;
+  const auto word = [&](int number) { return static_cast<std::uint64_t>(registers[number]); };
+  return agent::native_stack({word(REG_RIP), word(REG_RSP), word(REG_RBP)});
 }
 
 }  // namespace dcmt::torch_provider

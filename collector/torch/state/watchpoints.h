@@ -16,7 +16,7 @@ using agent::kWatchpoints;
 
 /// Called on the thread that has written to a watched word, in a signal handler, after the write.
 /// @param watchpoint  number of the watchpoint
-/// @param place       where the thread was, for native_stack()
+/// @param place       where the thread was, for stack_at()
 /// @param late        the thread had blocked the signal, and may have written more than once
 using OnWrite = void (*)(int watchpoint, std::uint64_t address, const void* place, bool late) noexcept;
 
@@ -31,8 +31,7 @@ void leave_watchpoints() noexcept;
 bool set_watchpoint(int watchpoint, std::uint64_t address) noexcept;
 bool clear_watchpoint(int watchpoint) noexcept;
 
-/// The id of the C++ stack from the place on, published at first sight; 0 if the C library cannot walk it without
-/// locks.
-std::uint64_t native_stack(const void* place) noexcept;
+/// As agent::native_stack.
+std::uint64_t stack_at(const void* place) noexcept;
 
 }  // namespace dcmt::torch_provider

@@ -1,4 +1,4 @@
-// Reads numbers from bytes that are not trusted.
+// Reads numbers from bytes that are not trusted. Needs no library: the agent uses it, too.
 #pragma once
 
 #include <algorithm>
@@ -7,7 +7,7 @@
 #include <cstring>
 #include <string_view>
 
-namespace dcmt::recorder {
+namespace dcmt {
 
 /// Beyond the end everything reads as 0, and ok() is false from then on.
 class ByteReader {
@@ -17,7 +17,10 @@ class ByteReader {
   [[nodiscard]] bool ok() const { return ok_; }
   [[nodiscard]] bool at_end() const { return at_ >= bytes_.size(); }
   [[nodiscard]] std::size_t at() const { return at_; }
-  [[nodiscard]] std::string_view rest() const { return bytes_.substr(std::min(at_, bytes_.size())); }
+  [[nodiscard]] std::string_view rest() const {
+    const std::size_t at = std::min(at_, bytes_.size());
+    return {bytes_.data() + at, bytes_.size() - at};
+  }
 
   template <class Number>
   Number fixed() {
@@ -54,15 +57,15 @@ class ByteReader {
     return static_cast<std::int64_t>(number);
   }
   std::string_view text() {
-    const std::size_t end = bytes_.find('\0', std::min(at_, bytes_.size()));
-    if (end == std::string_view::npos) {
+    const std::string_view text = rest();
+    const std::size_t bytes = text.find('\0');
+    if (bytes == std::string_view::npos) {
       ok_ = false;
       at_ = bytes_.size();
       return {};
     }
-    const std::string_view text = bytes_.substr(at_, end - at_);
-    at_ = end + 1;
-    return text;
+    at_ += bytes + 1;
+    return {text.data(), bytes};
   }
   void skip(std::uint64_t bytes) {
     if (bytes > bytes_.size() - std::min(at_, bytes_.size())) {
@@ -79,4 +82,4 @@ class ByteReader {
   bool ok_ = true;
 };
 
-}  // namespace dcmt::recorder
+}  // namespace dcmt
