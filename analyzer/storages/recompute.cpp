@@ -132,11 +132,12 @@ std::vector<Call> calls_of(const std::vector<Birth>& births, const std::vector<i
   return calls;
 }
 
-/// The most that the blocks of a call occupied up to the begin of `last`.
-std::int64_t most_of(const std::vector<const Block*>& made, Sequence last) {
+/// The most that the blocks of a call occupied up to the begin of `last`. What outlives the backward is made only once,
+/// as the workspace of a library is.
+std::int64_t most_of(const std::vector<const Block*>& made, Sequence last, Sequence backward_end) {
   std::vector<std::pair<Sequence, std::int64_t>> changes;
   for (const Block* block : made) {
-    if (block->span.from_seq > last) continue;
+    if (block->span.from_seq > last || block->span.end() > backward_end) continue;
     changes.emplace_back(block->span.from_seq, block->bytes.value);
     if (block->span.ended()) changes.emplace_back(block->span.to_seq, -block->bytes.value);
   }
@@ -188,7 +189,7 @@ void recompute(const TraceData& data, const Call& call, StringId device, Sequenc
     saved.erase(output);
   }
   if (saved.empty()) return;
-  spike.bytes = most_of(call.made, last);
+  spike.bytes = most_of(call.made, last, backward_end);
   changed.spikes.push_back(spike);
   for (const Block* block : saved) changed.not_kept.push_back({block, call.to, call.backward});
   keep_arguments(data, call, device, last_end, changed);

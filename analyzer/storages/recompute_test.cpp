@@ -45,6 +45,29 @@ TEST(Recompute, KeepsTheOutputsAndMakesOneLayerAgainAtATime) {
   EXPECT_GT(choice(choices, "model").peak, layers.peak);
 }
 
+TEST(Recompute, WhatOutlivesTheBackwardIsNotMadeAgain) {
+  TestTrace trace;
+  std::vector<TestTrace::Handle> saved;
+  TestTrace::Handle output = 0;
+  trace.phase("forward", [&] {
+    trace.module = "model";
+    trace.allocate(8 * kMiB);  // a library's workspace
+    for (int i = 0; i < 4; ++i) saved.push_back(trace.allocate(kMiB));
+    output = trace.allocate(kMiB);
+    trace.module.clear();
+    trace.drop(trace.allocate(kMiB));
+  });
+  trace.phase("backward", [&] {
+    trace.drop(output);
+    trace.module = "model";
+    const auto gradient = trace.allocate(kMiB);
+    for (const auto block : saved) trace.drop(block);
+    trace.drop(gradient);
+  });
+  trace.step(1);
+  EXPECT_EQ(choice(choices_of(trace), "model").peak.value, (8 + 4 + 1) * kMiB);
+}
+
 TEST(Recompute, NothingWithoutABackward) {
   TestTrace trace;
   trace.module = "model.layers.0";
