@@ -38,6 +38,8 @@ inline constexpr char kCgroupKills[] =
     "cgroup_kills";  // processes that the kernel killed in that group because of the limit, since the start
 inline constexpr char kGpuMemoryUnknown[] =
     "gpu_memory_unknown";  // why the use of a GPU's memory was not sampled; absent: it was, or there is no GPU
+// The variables of the process's environment that set torch's allocators, or are meant to: "NAME=VALUE;NAME=VALUE".
+inline constexpr char kAllocatorVariables[] = "allocator_variables";
 // Of a trace made of a memory snapshot: 'whole' | 'late' (something was allocated already when its history began) |
 // 'none'.
 inline constexpr char kHistory[] = "history";

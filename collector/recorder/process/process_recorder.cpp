@@ -7,6 +7,7 @@
 
 #include "collector/recorder/process/own_clock.h"
 #include "collector/recorder/process/version.h"
+#include "collector/recorder/target/current_environment.h"
 #include "collector/recorder/target/current_rank.h"
 #include "collector/recorder/target/process_table.h"
 #include "trace/base/shell_words.h"
@@ -95,6 +96,17 @@ Status ProcessRecorder::find_rank() {
   return drain_->writer().set_meta(meta::kWorldSize, std::int64_t{found->world_size});
 }
 
+Status ProcessRecorder::read_allocator_variables() {
+  const Totals now = totals();
+  const int due = now.reserved_peak_bytes == 0 ? 0 : now.steps == 0 ? 1 : 2;
+  if (variables_read_ >= due || readings_.reader() == nullptr) return {};
+  variables_read_ = due;
+  const std::string variables = allocator_variables(pid_);
+  if (variables.empty()) return {};
+  drain_->changed();
+  return drain_->writer().set_meta(meta::kAllocatorVariables, variables);
+}
+
 Expected<std::size_t> ProcessRecorder::poll() {
   // Before the records are copied, so that no record is later than the reading.
   if (const auto clock = read_own_clock()) DCMT_RETURN_IF_ERROR(drain_->assembler().add_own_clock(*clock));
@@ -107,6 +119,7 @@ Expected<std::size_t> ProcessRecorder::poll() {
   DCMT_ASSIGN_OR_RETURN(const std::size_t copied, drain_->drain());
   publish_cpu_memory();
   DCMT_RETURN_IF_ERROR(find_rank());
+  DCMT_RETURN_IF_ERROR(read_allocator_variables());
   DCMT_RETURN_IF_ERROR(samplers_.poll());
   DCMT_RETURN_IF_ERROR(readings_.poll());
   if (readings_.reader() != nullptr) samplers_.follow_small_growth(pid_);

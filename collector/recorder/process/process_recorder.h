@@ -108,6 +108,8 @@ class ProcessRecorder {
   Status write_start_meta(const RunFacts& run);
   /// Once the process has made a step: a worker of Ray Train gives itself its rank after its start.
   Status find_rank();
+  /// Once the process has used a GPU, and again once it has made a step.
+  Status read_allocator_variables();
   /// Publishes the bytes of the CPU allocator for the process, and answers its request if there is one.
   void publish_cpu_memory();
 
@@ -118,6 +120,7 @@ class ProcessRecorder {
   std::unique_ptr<PastReading> past_;  ///< nullptr: it is over, or there is none
   pid_t pid_ = 0;                      ///< as in read_memory_of()
   bool lacks_rank_ = false;            ///< and it was not searched for after a step
+  int variables_read_ = 0;             ///< how often those of the allocator were read
   bool counts_all_ = true;             ///< memory from before the recording is counted, too
   std::uint64_t new_peaks_ = 0;        ///< restarts of the peak that the process has requested so far
 };
