@@ -27,6 +27,7 @@
 #include "analyzer/ranks/rank_comparison.h"
 #include "analyzer/replay/replay_planner.h"
 #include "analyzer/replay/replay_views.h"
+#include "analyzer/testing/allocator_program.h"
 #include "analyzer/testing/allocator_samples.h"
 #include "analyzer/testing/forked_samples.h"
 #include "analyzer/testing/layers.h"
@@ -303,6 +304,14 @@ TEST(JsonSchema, DocumentedKeysAndWrittenKeysAgree) {
     ASSERT_TRUE(testing::add_allocator_samples(each->save(), each == &reserved).ok());
   }
 
+  TestTrace fragmented, refused;
+  testing::AllocatorProgram program;
+  program.use({500 << 20, 10});
+  program.allocate({4 << 20, 20, 0, 0, "main: cache"});
+  program.record(refused, {}, {}, {{520 << 20, 100 << 20}});
+  program.use({500 << 20, 10});
+  program.record(fragmented, {}, {});
+
   TestTrace kept_on_gpu;
   kept_on_gpu.gpu = 0;
   testing::add_zero3_graph(kept_on_gpu, 4, 30 << 20, false);
@@ -318,8 +327,9 @@ TEST(JsonSchema, DocumentedKeysAndWrittenKeysAgree) {
   ASSERT_TRUE(testing::add_watched_counts(watched.save()).ok());
 
   std::vector<std::string> folders;
-  for (const TestTrace* each : {&trace, &layers, &empty, &streams, &growing, &outside, &files, &objects, &forked,
-                                &native, &twice, &fenced, &reserved, &not_modelled, &kept_on_gpu, &watched, &tied})
+  for (const TestTrace* each :
+       {&trace, &layers, &empty, &streams, &growing, &outside, &files, &objects, &forked, &native, &twice, &fenced,
+        &reserved, &not_modelled, &fragmented, &refused, &kept_on_gpu, &watched, &tied})
     folders.push_back(each->folder().string());
   const auto traces = load_traces(folders, std::nullopt);
   ASSERT_TRUE(traces.ok());

@@ -9,19 +9,24 @@ namespace dcmt::cli {
 namespace {
 
 using model::DevicePeak;
-
-constexpr std::size_t kMostAlone = 4;  // findings whose separate prediction is shown
+using model::kMostAlone;
 
 std::string peak_row(std::string_view label, Bytes bytes, std::string_view rest, const Style& style) {
   return left(label, 16) + right(style.bytes(bytes), style.exact ? 16 : 10) + "   " + std::string(rest) + "\n";
+}
+
+std::string and_reserved(const std::optional<Bytes>& reserved, const Style& style) {
+  return reserved ? fmt::format(", and {} reserved", style.bytes(*reserved)) : std::string();
 }
 
 /// The peak without each of several findings alone, and what is freed only if several of them are fixed together.
 std::string alone_lines(const DevicePeak& peak, const Style& style) {
   std::string text;
   for (std::size_t i = 0; i < peak.alone.size() && i < kMostAlone; ++i) {
-    text += peak_row("", peak.alone[i].peak, fmt::format("          without finding {} alone", peak.alone[i].finding),
-                     style);
+    const model::PeakWithout& alone = peak.alone[i];
+    text += peak_row(
+        "", alone.peak,
+        fmt::format("          without finding {} alone{}", alone.finding, and_reserved(alone.reserved, style)), style);
   }
   if (peak.alone.size() > kMostAlone) {
     text += fmt::format("{}and {}: --json\n", left("", 16),
@@ -63,11 +68,10 @@ std::string peak_lines(const DevicePeak& peak, std::string_view history, const S
   text += peak_row("  needed", peak.needed_bytes, share(peak.needed_share), style);
   text += peak_row("  dead but held", peak.dead_bytes,
                    style.bad(share(peak.dead_share)) + "   " + findings_name(peak.dead_findings), style);
-  std::string without = "          without " + findings_name(peak.without_findings);
-  if (peak.predicted_reserved_bytes) {
-    without += fmt::format(", and {} reserved", style.bytes(*peak.predicted_reserved_bytes));
-  }
-  text += peak_row("  predicted", peak.predicted_bytes, without, style);
+  text += peak_row(
+      "  predicted", peak.predicted_bytes,
+      "          without " + findings_name(peak.without_findings) + and_reserved(peak.predicted_reserved_bytes, style),
+      style);
   return peak.alone.size() > 1 ? text + alone_lines(peak, style) : text;
 }
 

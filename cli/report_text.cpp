@@ -6,6 +6,7 @@
 #include "cli/groups_text.h"
 #include "cli/peak_text.h"
 #include "render/wording/finding_words.h"
+#include "render/wording/fragmented_words.h"
 #include "render/wording/growth_words.h"
 #include "render/wording/reference_words.h"
 #include "trace/base/shell_words.h"
@@ -39,9 +40,7 @@ std::string device_sentence(const ReportedFinding& finding, const Style& style) 
     return fmt::format("When most was active on {}, {} had been freed and waited for streams. ", finding.waits->device,
                        style.bytes(finding.bytes));
   }
-  if (!finding.pools) return {};
-  return fmt::format("Of {} reserved on {}, {} were never active at once. ", style.bytes(finding.pools->reserved),
-                     finding.pools->device, style.bytes(finding.bytes));
+  return finding.fragmentation ? wording::fragmented_sentence(*finding.fragmentation, style.form()) : std::string();
 }
 
 /// Findings that are not about the training.

@@ -28,8 +28,8 @@ std::string rows_table(const model::ReservedView& view, const Style& style) {
 
 std::string kept_table(const model::ReservedView& view, const Style& style) {
   Table table({"free", "of", "blocks", "largest", "block", "made at, held by"}, {true, true, true, true, true, false});
-  for (const model::KeptSegment& each : view.kept) {
-    const model::KeepingBlock& block = each.largest.front();
+  for (const analyzer::KeptSegment& each : view.kept) {
+    const analyzer::KeepingBlock& block = each.largest.front();
     std::string who = block.site;
     if (block.waits) who += " · freed, another stream still uses it";
     if (block.holder) who += " · " + *block.holder;
@@ -84,6 +84,12 @@ std::string reserved_text(const model::ReservedView& view, const Style& style) {
   }
   if (view.not_modelled) text += fmt::format("no prediction: {}\n", *view.not_modelled);
   for (const model::ReservedIf& each : view.predictions) text += prediction_text(each, view, style);
+  if (!view.predictions.empty() && view.model && view.model->given_back > 0) {
+    text += fmt::format(
+        "\nThe cache was given back {} although more had been reserved at another time. If the program did not\n"
+        "empty it there (torch.cuda.empty_cache), its limit changed, and a predicted peak may be too high.\n",
+        counted(view.model->given_back, "time"));
+  }
   if (!view.not_modelled && view.predictions.empty()) {
     text += fmt::format("next: dc-memtrace show reserved {} --if expandable_segments:True\n", shell_word(view.path));
   }

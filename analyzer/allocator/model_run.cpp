@@ -1,8 +1,11 @@
 #include "analyzer/allocator/model_run.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <limits>
 #include <unordered_map>
+
+#include "trace/base/quantities.h"
 
 namespace dcmt::analyzer {
 namespace {
@@ -34,11 +37,30 @@ class Blocks {
   std::unordered_map<const Block*, CachingAllocator::Piece*> blocks_;
 };
 
-/// False for settings of pinned memory and of locks.
-bool decides_reserved(std::string_view key) {
-  return key == "expandable_segments" || key == "max_split_size_mb" || key == "max_non_split_rounding_mb" ||
-         key == "large_segment_size_mb" || key == "roundup_power2_divisions" || key == "garbage_collection_threshold" ||
-         key == "per_process_memory_fraction";
+/// What a request needs of the device if nothing cached serves it.
+std::int64_t segment_of(const AllocatorEvent& event, const AllocatorSettings& settings) {
+  return settings.segment_for(settings.rounded(event.request.bytes));
+}
+
+/// Why the run had no single limit; empty: nothing speaks against one.
+std::string limit_change(const AllocatorRequests& requests) {
+  const std::int64_t highest = recorded_peak(requests);
+  const std::optional<std::int64_t> limit = requests.settings.limit;
+  if (limit && highest > *limit) {
+    return "the limit of the process changed: it was " + rounded_bytes(*limit) + ", and later " +
+           rounded_bytes(highest) + " were reserved";
+  }
+  std::int64_t recorded = 0;
+  for (const AllocatorEvent& event : requests.events) {
+    if (event.kind == Kind::kReserved) recorded += event.bytes;
+    if (event.kind == Kind::kReleased) recorded -= event.bytes;
+    if (event.kind != Kind::kRefused) continue;
+    const std::int64_t asked = recorded + segment_of(event, requests.settings);
+    if (asked > highest) continue;
+    return "what the allocator could get changed during the run: a request that needed " + rounded_bytes(asked) +
+           " in all was refused, and at another time it had " + rounded_bytes(highest);
+  }
+  return {};
 }
 
 std::string why_idle(std::string_view key, const AllocatorSettings& settings) {
@@ -60,7 +82,8 @@ std::string why_idle(std::string_view key, const AllocatorSettings& settings) {
 ModelCheck check_model(const AllocatorRequests& requests) {
   ModelCheck check;
   std::int64_t recorded = 0, address = 0;
-  AllocatorSettings settings = requests.settings;
+  const AllocatorSettings& settings = requests.settings;
+  const std::int64_t highest = recorded_peak(requests);
   CachingAllocator model(settings);
   // The record has the outcome of each request: a refusal shows as segments that were given back before one was
   // reserved.
@@ -85,6 +108,7 @@ ModelCheck check_model(const AllocatorRequests& requests) {
         const AllocatorEvent* request = request_after(events, at);
         if (request != nullptr && !model.serves(request->request)) {
           gives_at = recorded;
+          if (recorded + event.bytes + segment_of(*request, settings) <= highest) ++check.given_back;
           for (const std::int64_t pool : event.pools) {
             if (pool != 0) model.release_cached(pool);
           }
@@ -124,15 +148,46 @@ ModelCheck check_model(const AllocatorRequests& requests) {
   return check;
 }
 
-ModelPrediction predict_reserved(const AllocatorRequests& requests, const AllocatorSettings& settings) {
-  ModelPrediction predicted;
-  const Events& events = requests.events;
+std::int64_t recorded_peak(const AllocatorRequests& requests) {
   std::int64_t highest = 0, recorded = 0;
-  for (const AllocatorEvent& event : events) {
+  for (const AllocatorEvent& event : requests.events) {
     if (event.kind == Kind::kReserved) recorded += event.bytes;
     if (event.kind == Kind::kReleased) recorded -= event.bytes;
     highest = std::max(highest, recorded);
   }
+  return highest;
+}
+
+ModelledRun modelled(const AllocatorRequests& requests) {
+  ModelledRun run;
+  run.why_not = requests.incomplete;
+  if (!run.can_predict()) return run;
+  run.check = check_model(requests);
+  if (!run.check->holds()) {
+    run.why_not = "the model of torch's allocator does not follow this run";
+    return run;
+  }
+  run.why_not = limit_change(requests);
+  if (!run.can_predict()) return run;
+  // The check has what the device refused from the record. A prediction has to find it, up to what the device rounds.
+  const ModelPrediction same = predict_reserved(requests, requests.settings);
+  const std::int64_t highest = recorded_peak(requests);
+  if (same.runs_out) {
+    run.why_not = "by the model, memory would have run out where it did not";
+  } else if (same.refused_fits > 0) {
+    run.why_not = "by the model, a request that was refused would have had memory";
+  } else if (std::abs(same.reserved_peak - highest) > highest / 100) {
+    run.why_not = "by the model, at most " + rounded_bytes(same.reserved_peak) + " would have been reserved, not " +
+                  rounded_bytes(highest);
+  }
+  return run;
+}
+
+ModelPrediction predict_reserved(const AllocatorRequests& requests, const AllocatorSettings& settings) {
+  ModelPrediction predicted;
+  const Events& events = requests.events;
+  const std::int64_t highest = recorded_peak(requests);
+  std::int64_t recorded = 0;
   // What the device has for the process: known where it refused something.
   std::int64_t capacity = std::numeric_limits<std::int64_t>::max();
   DriverAddresses addresses = requests.addresses;
@@ -140,14 +195,18 @@ ModelPrediction predict_reserved(const AllocatorRequests& requests, const Alloca
   model.set_device({[&](std::int64_t bytes) { return model.reserved() + bytes <= capacity; },
                     [&](std::int64_t bytes) { return addresses.take(bytes); },
                     [&](std::int64_t at, std::int64_t bytes) { addresses.give_back(at, bytes); }});
-  recorded = 0;
   const auto was_refused = [&](std::size_t at) {
     if (at + 1 < events.size() && events[at + 1].kind == Kind::kRefused) return true;
     const AllocatorEvent* request = request_after(events, at);
     if (request == nullptr) return false;
-    return recorded + requests.settings.segment_for(requests.settings.rounded(request->request.bytes)) > highest;
+    return recorded + segment_of(*request, requests.settings) > highest;
   };
-  bool refused = false;
+  // Less than any request needed that was refused, and at least what there was.
+  std::optional<std::int64_t> least_refused;
+  const auto refuse = [&](const AllocatorEvent& request) {
+    const std::int64_t needed = recorded + segment_of(request, requests.settings);
+    least_refused = std::min(least_refused.value_or(needed), needed);
+  };
   std::int64_t had = highest;
   // Which releases the program asked for: those that followed no refusal.
   std::vector<bool> is_refusal(events.size());
@@ -155,14 +214,15 @@ ModelPrediction predict_reserved(const AllocatorRequests& requests, const Alloca
     if (events[at].kind == Kind::kReserved) recorded += events[at].bytes;
     if (events[at].kind == Kind::kReleased) {
       is_refusal[at] = was_refused(at);
+      const AllocatorEvent* request = is_refusal[at] ? request_after(events, at) : nullptr;
+      if (request != nullptr) refuse(*request);
       recorded -= events[at].bytes;
     }
-    if (is_refusal[at]) refused = true;
     if (events[at].kind != Kind::kRefused) continue;
-    refused = true;
+    refuse(events[at]);
     had = std::max(had, events[at].bytes);
   }
-  if (refused) capacity = had;
+  if (least_refused) capacity = std::max(std::min(had, *least_refused - 1), highest);
   Blocks blocks;
   for (std::size_t at = 0; at < events.size(); ++at) {
     const AllocatorEvent& event = events[at];
@@ -177,6 +237,7 @@ ModelPrediction predict_reserved(const AllocatorRequests& requests, const Alloca
         ++predicted.refused;
         if (CachingAllocator::Piece* block = model.allocate(event.request)) {
           ++predicted.refused_fits;
+          predicted.fits.push_back(event.seq);
           model.free(block);
         }
         continue;
@@ -218,20 +279,26 @@ Expected<AllocatorSettings> settings_for(const AllocatorRequests& requests, std:
 
 std::vector<IdleSetting> idle_settings(const AllocatorRequests& requests, std::string_view text) {
   std::vector<IdleSetting> idle;
+  const std::vector<std::string> all = single_settings(text);
   const Expected<AllocatorSettings> settings = settings_for(requests, text);
   if (!settings.ok()) return idle;
   const std::uint64_t with = predict_reserved(requests, *settings).fingerprint;
-  const std::vector<std::string> all = single_settings(text);
-  for (const std::string& each : all) {
-    const std::string key = each.substr(0, each.find(':'));
-    if (!decides_reserved(key)) continue;
+  for (std::size_t at = 0; at < all.size(); ++at) {
+    const std::string key = all[at].substr(0, all[at].find(':') + 1);
+    if (!decides_reserved(key.substr(0, key.size() - 1))) continue;
+    const auto later = std::find_if(all.begin() + static_cast<std::ptrdiff_t>(at) + 1, all.end(),
+                                    [&](const std::string& other) { return other.starts_with(key); });
+    if (later != all.end()) {
+      idle.push_back({all[at], "a later one, " + *later + ", replaces it"});
+      continue;
+    }
     std::string others;
     for (const std::string& other : all) {
-      if (other != each) others = joined_settings(others, other);
+      if (!other.starts_with(key)) others = joined_settings(others, other);
     }
     const Expected<AllocatorSettings> without = settings_for(requests, others);
     if (!without.ok() || predict_reserved(requests, *without).fingerprint != with) continue;
-    idle.push_back({each, why_idle(key, *settings)});
+    idle.push_back({all[at], why_idle(key.substr(0, key.size() - 1), *settings)});
   }
   return idle;
 }

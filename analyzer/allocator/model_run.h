@@ -6,10 +6,14 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "analyzer/allocator/requests.h"
 
 namespace dcmt::analyzer {
+
+/// A report tries no more than this with several settings. The model needs a second for a million.
+inline constexpr std::size_t kMostEventsTried = 500'000;
 
 /// The model beside the record.
 struct ModelCheck {
@@ -18,6 +22,7 @@ struct ModelCheck {
   std::int64_t requests = 0;
   std::int64_t placed = 0;  ///< of them, those for which the model gives the recorded block
   std::optional<Sequence> first_difference;
+  std::int64_t given_back = 0;
   std::int64_t model = 0, recorded = 0;  ///< reserved then
 
   [[nodiscard]] bool holds() const { return events > 0 && equal == events; }
@@ -29,10 +34,16 @@ struct ModelCheck {
     field("requests", &ModelCheck::requests, "");
     field("placed", &ModelCheck::placed, "of them, those that get the recorded block from the model");
     field("first_difference", &ModelCheck::first_difference, "the event after which they differ; null: none");
+    field("given_back", &ModelCheck::given_back,
+          "how often the cache was given back just before a segment began, though the allocator had more at another "
+          "time: by the program, or because its limit had changed, and then a predicted peak may be too high");
   }
 };
 
 [[nodiscard]] ModelCheck check_model(const AllocatorRequests& requests);
+
+/// What the device's segments had at most.
+[[nodiscard]] std::int64_t recorded_peak(const AllocatorRequests& requests);
 
 /// What the allocator would have reserved.
 struct ModelPrediction {
@@ -42,12 +53,23 @@ struct ModelPrediction {
   bool runs_out = false;          ///< a request that was satisfied would not be
   std::int64_t refused = 0;       ///< recorded requests without success, and
   std::int64_t refused_fits = 0;  ///< of them, those that would have had success
+  std::vector<Sequence> fits;     ///< these
   std::int64_t collections = 0, kept_whole = 0;
   std::uint64_t fingerprint = 0;  ///< of the reserved bytes after each event
 };
 
 /// @param settings  instead of the recorded ones
 [[nodiscard]] ModelPrediction predict_reserved(const AllocatorRequests& requests, const AllocatorSettings& settings);
+
+/// Whether a run can be predicted.
+struct ModelledRun {
+  std::optional<ModelCheck> check;  ///< nullopt: the record is not complete
+  std::string why_not;              ///< empty: it can
+
+  [[nodiscard]] bool can_predict() const { return why_not.empty(); }
+};
+
+[[nodiscard]] ModelledRun modelled(const AllocatorRequests& requests);
 
 /// The settings of a text without which the same would be reserved all the time.
 [[nodiscard]] std::vector<IdleSetting> idle_settings(const AllocatorRequests& requests, std::string_view text);

@@ -78,6 +78,24 @@ std::optional<std::int64_t> gpu_of(const TraceData& data, StringId device) {
   return error == std::errc() && end == name.data() + name.size() ? std::optional(number) : std::nullopt;
 }
 
+std::optional<std::int32_t> stream_at(const TraceData& data, StringId device, Sequence at) {
+  std::optional<ThreadId> thread;
+  for (const OutOfMemory& oom : data.out_of_memory) {
+    if (oom.seq == at && oom.device == device) thread = oom.by.thread;
+  }
+  std::optional<std::int32_t> any;
+  const auto& blocks = data.blocks_by_begin;
+  auto next = std::upper_bound(blocks.begin(), blocks.end(), at,
+                               [](Sequence seq, const auto& entry) { return seq < entry.first; });
+  while (next != blocks.begin()) {
+    const Block& each = *(--next)->second;
+    if (each.device != device || each.stream == kNoStream) continue;
+    if (!any) any = each.stream;
+    if (!thread || each.birth.thread == *thread) return each.stream;
+  }
+  return any;
+}
+
 AllocatorRequests requests_of(const TraceData& data, StringId device, const std::vector<Gap>& gaps) {
   AllocatorRequests requests;
   const std::optional<std::int64_t> gpu = gpu_of(data, device);
@@ -138,6 +156,7 @@ AllocatorRequests requests_of(const TraceData& data, StringId device, const std:
     event.seq = oom.seq;
     event.kind = Kind::kRefused;
     event.request.bytes = oom.requested.value;
+    event.request.stream = stream_at(data, device, oom.seq).value_or(0);
     // A device with enough free memory did not refuse: the process's limit did.
     const bool lacks = oom.free && *oom.free < oom.requested;
     if (lacks && oom.reserved) event.bytes = oom.reserved->value + oom.free->value;

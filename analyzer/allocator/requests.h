@@ -48,6 +48,10 @@ struct AllocatorRequests {
 /// @param gaps  blocks are freed at the begin of a gap, and requested again at its end
 [[nodiscard]] AllocatorRequests requests_of(const TraceData& data, StringId device, const std::vector<Gap>& gaps = {});
 
+/// The stream of the latest request; of a request that had no success, that of its thread's latest one. nullopt: not
+/// known.
+[[nodiscard]] std::optional<std::int32_t> stream_at(const TraceData& data, StringId device, Sequence at);
+
 /// The GPU's number in the name of a device; nullopt: it is no GPU.
 [[nodiscard]] std::optional<std::int64_t> gpu_of(const TraceData& data, StringId device);
 

@@ -108,25 +108,6 @@ std::int64_t bytes_of_free_pages(const Stretch& stretch, std::int64_t from, std:
   return std::max<std::int64_t>(last - first, 0);
 }
 
-/// The stream of the latest request; of a request that had no success, that of its thread's latest one.
-std::optional<std::int32_t> stream_at(const TraceData& data, StringId device, Sequence at) {
-  std::optional<ThreadId> thread;
-  for (const OutOfMemory& oom : data.out_of_memory) {
-    if (oom.seq == at && oom.device == device) thread = oom.by.thread;
-  }
-  std::optional<std::int32_t> any;
-  const auto& blocks = data.blocks_by_begin;
-  auto next = std::upper_bound(blocks.begin(), blocks.end(), at,
-                               [](Sequence seq, const auto& entry) { return seq < entry.first; });
-  while (next != blocks.begin()) {
-    const Block& each = *(--next)->second;
-    if (each.device != device || each.stream == kNoStream) continue;
-    if (!any) any = each.stream;
-    if (!thread || each.birth.thread == *thread) return each.stream;
-  }
-  return any;
-}
-
 }  // namespace
 
 std::string_view name_of(ReservedKind kind) {

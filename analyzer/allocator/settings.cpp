@@ -105,6 +105,12 @@ std::int64_t AllocatorSettings::segment_for(std::int64_t rounded) const {
   return rounded < kLeastOwnSegment ? large_segment : rounded_up(rounded, kSegmentRounding);
 }
 
+bool decides_reserved(std::string_view key) {
+  return key == "expandable_segments" || key == "max_split_size_mb" || key == "max_non_split_rounding_mb" ||
+         key == "large_segment_size_mb" || key == "roundup_power2_divisions" || key == "garbage_collection_threshold" ||
+         key == "per_process_memory_fraction";
+}
+
 std::vector<std::string> single_settings(std::string_view text) {
   std::vector<std::string> settings(1);
   int depth = 0;

@@ -48,6 +48,9 @@ struct IdleSetting {
 /// Reads settings as torch does, on top of `base`. kUsage if torch would refuse the text.
 [[nodiscard]] Expected<AllocatorSettings> read_settings(std::string_view text, const AllocatorSettings& base = {});
 
+/// False for settings of pinned memory and of locks.
+[[nodiscard]] bool decides_reserved(std::string_view key);
+
 /// `base` with the settings of `text`; later ones count.
 [[nodiscard]] std::string joined_settings(std::string_view base, std::string_view text);
 

@@ -1,5 +1,5 @@
-// CUDA streams and torch's allocator: memory that the program had freed and the allocator could not reuse yet, and the
-// memory that each stream's pool needed. Only a trace with detail `full` has streams and frees that wait.
+// CUDA streams and torch's allocator: memory that the program had freed and the allocator could not reuse yet. Only a
+// trace with detail `full` has streams and frees that wait.
 #pragma once
 
 #include <cstdint>
@@ -75,72 +75,6 @@ struct WaitsAtPeak {
   [[nodiscard]] double waiting_share() const {
     return static_cast<double>(waiting.value) / static_cast<double>(active.value);
   }
-};
-
-/// The memory that one stream's blocks needed in its pool.
-struct StreamPool {
-  std::optional<std::int32_t> stream;
-  Bytes peak;
-
-  static constexpr std::string_view kShape = "stream_pool";
-  static void describe(auto&& field) {
-    field("stream", &StreamPool::stream, "0: the default one");
-    field("peak_bytes", &StreamPool::peak, "of its own active bytes");
-  }
-};
-
-/// A place that allocates on several streams.
-struct PoolSite {
-  std::string site;
-  std::int64_t streams = 0;
-  Bytes bytes;
-  std::optional<BlockId> largest_block;
-
-  static constexpr std::string_view kShape = "pool_site";
-  static void describe(auto&& field) {
-    field("site", &PoolSite::site, "");
-    field("streams", &PoolSite::streams, "");
-    field("bytes", &PoolSite::bytes, "the sum of its peaks on each of them");
-    field("largest_block", &PoolSite::largest_block, "");
-  }
-};
-
-/// The memory that a device's allocator had reserved beyond the peak of its active bytes, and the part of it that
-/// streams explain: a cached block serves only the stream on which it was allocated.
-struct StreamPools {
-  std::string_view device;
-  Bytes reserved, active;  ///< the maximum of each, possibly at different times
-  Bytes by_streams;        ///< at most what is reserved
-  std::int64_t blocks = 0, blocks_without_stream = 0;
-  std::vector<StreamPool> streams;
-  std::vector<PoolSite> sites;
-
-  bool only_steps_kept = false;  ///< parts of the run have no rows
-
-  static constexpr std::string_view kShape = "pools";
-  static void describe(auto&& field) {
-    field("device", &StreamPools::device, "");
-    field("reserved_bytes", &StreamPools::reserved, "at most");
-    field("active_bytes", &StreamPools::active, "at most");
-    field("idle_bytes", &StreamPools::idle, "the difference");
-    field("by_streams_bytes", &StreamPools::by_streams,
-          "of it: the sum of the streams' own peaks less the peak of all; of a trace with windows, at least");
-    field("rest_bytes", &StreamPools::rest, "of it: rounding and fragmentation");
-    field("blocks", &StreamPools::blocks, "of the device");
-    field("blocks_without_stream", &StreamPools::blocks_without_stream, "of them: taken for the default stream's");
-    field("streams", &StreamPools::streams, "largest peak first");
-    field("sites", &StreamPools::sites, "that allocate on several streams, most bytes first");
-  }
-
-  [[nodiscard]] Bytes idle() const { return Bytes(reserved.value - active.value); }
-  /// The part of idle() that streams do not explain.
-  [[nodiscard]] Bytes rest() const { return Bytes(idle().value - by_streams.value); }
-  /// The part of the reserved bytes that is idle.
-  [[nodiscard]] double idle_share() const {
-    return static_cast<double>(idle().value) / static_cast<double>(reserved.value);
-  }
-  /// The number of blocks whose stream is known.
-  [[nodiscard]] std::int64_t known() const { return blocks - blocks_without_stream; }
 };
 
 /// A change of a device's active bytes.

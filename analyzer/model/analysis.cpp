@@ -9,6 +9,7 @@
 
 #include "analyzer/releases/analyze_releases.h"
 #include "analyzer/rules/identity.h"
+#include "analyzer/rules/idle_settings.h"
 #include "analyzer/rules/kept.h"
 #include "analyzer/rules/rules.h"
 #include "analyzer/rules/said_twice.h"
@@ -80,6 +81,24 @@ void blame_growth(const TraceData& data, std::vector<Finding>& findings) {
   }
 }
 
+/// What would have helped at an error, or that nothing would, is what the finding about fragmentation says.
+void point_at_fragmentation(std::vector<Finding>& findings) {
+  for (Finding& error : findings) {
+    for (const Finding& other : findings) {
+      if (!other.fragmentation || !other.fragmentation->at_error) continue;
+      const Sequence at = other.fragmentation->at->seq;
+      const bool is_of =
+          std::ranges::any_of(error.out_of_memory, [&](const OomVerdict& each) { return each.oom->seq == at; });
+      if (!is_of || error.out_of_memory.front().cause == OomCause::kHeld) continue;
+      error.fix = "finding " + std::to_string(other.number) + ": " + other.fix;
+      const Remedy* best = other.fragmentation->best();
+      if (best != nullptr && best->fits == true) {
+        error.why = "there was enough, with what was reserved and free, but not in one piece";
+      }
+    }
+  }
+}
+
 /// Sorts findings into the order of a report, and numbers them.
 void order_findings(Analysis& analysis) {
   std::map<StringId, std::ptrdiff_t> before_end;  // the first device has the most devices after it
@@ -129,10 +148,9 @@ Expected<Analysis> analyze(const TraceData& data, const Watch& watch) {
       analysis.findings.push_back(std::move(finding));
     }
   };
-  for (const auto rule :
-       {rules::out_of_memory, rules::residual, rules::use_after_release, rules::never_released, rules::grows,
-        rules::kept_by_traceback, rules::grows_outside, rules::grows_objects, rules::grows_forked, rules::grows_native,
-        rules::awaits_stream, rules::reserved_beyond_active}) {
+  for (const auto rule : {rules::out_of_memory, rules::residual, rules::use_after_release, rules::never_released,
+                          rules::grows, rules::kept_by_traceback, rules::grows_outside, rules::grows_objects,
+                          rules::grows_forked, rules::grows_native, rules::awaits_stream, rules::fragmented}) {
     DCMT_RETURN_IF_ERROR(watch.check());
     add(rule(data, analysis.releases));
   }
@@ -144,12 +162,14 @@ Expected<Analysis> analyze(const TraceData& data, const Watch& watch) {
   analysis.remarks = remarks(data, analysis.releases);
   std::ranges::move(kept(data, peaks, analysis.findings), std::back_inserter(analysis.remarks));
   std::ranges::move(unnamed(data, peaks), std::back_inserter(analysis.remarks));
+  std::ranges::move(remarks_of_settings(data), std::back_inserter(analysis.remarks));
   const std::vector<Remark> unheld = extract_unheld(data, analysis.findings);
   drop_said_twice(data, analysis.findings);
   identify(data, analysis.findings);
   for (DeviceAnalysis& device : analysis.devices) add_what_if(data, analysis.releases, device, analysis.findings);
   order_findings(analysis);
   blame_growth(data, analysis.findings);
+  point_at_fragmentation(analysis.findings);
   analysis.remarks.insert(analysis.remarks.end(), unheld.begin(), unheld.end());
   analysis.facts = run_facts(data, analysis.releases);
   watch.done(1);

@@ -1,5 +1,7 @@
 #include "analyzer/model/devices.h"
 
+#include <algorithm>
+
 #include "analyzer/allocator/model_run.h"
 #include "analyzer/allocator/reserved_rows.h"
 #include "analyzer/storages/stacks.h"
@@ -19,7 +21,7 @@ void add_findings(const Analysis& analysis, const DeviceAnalysis& device, Device
     if (finding.device != device.device || !finding.predicted_peak) continue;
     peak.without_findings.push_back(finding.number);
     if (finding.dead_at_peak.value > 0) peak.dead_findings.push_back(finding.number);
-    peak.alone.push_back({finding.number, *finding.predicted_peak});
+    peak.alone.push_back({finding.number, *finding.predicted_peak, std::nullopt});
   }
 }
 
@@ -29,19 +31,22 @@ void add_place(const TraceData& data, const analyzer::Actor& birth, DevicePeak& 
   if (birth.stack.valid()) peak.site = analyzer::describe_site(data, birth.stack);
 }
 
-/// The peak of reserved bytes without the findings, if the model of the allocator follows the run.
-std::optional<Bytes> reserved_without(const Analysis& analysis, const DeviceAnalysis& device,
-                                      const std::vector<std::int64_t>& findings) {
-  // The model needs a second for so many.
-  constexpr std::size_t kMostEvents = 1'000'000;
+/// Adds the peaks of reserved bytes without the findings, if the model of the allocator follows the run.
+void add_reserved(const Analysis& analysis, const DeviceAnalysis& device, DevicePeak& peak) {
   const TraceData& data = *analysis.data;
-  if (findings.empty() || !analyzer::has_segments(data, device.device)) return std::nullopt;
+  if (peak.without_findings.empty() || !analyzer::has_segments(data, device.device)) return;
   const analyzer::AllocatorRequests recorded = analyzer::requests_of(data, device.device);
-  if (!recorded.incomplete.empty() || recorded.events.size() > kMostEvents) return std::nullopt;
-  if (!analyzer::check_model(recorded).holds()) return std::nullopt;
-  const std::vector<analyzer::Gap> gaps = analyzer::gaps_without(data, device, analysis.findings, findings);
-  const analyzer::AllocatorRequests without = analyzer::requests_of(data, device.device, gaps);
-  return Bytes(analyzer::predict_reserved(without, without.settings).reserved_peak);
+  if (recorded.events.size() > analyzer::kMostEventsTried || !analyzer::modelled(recorded).can_predict()) return;
+  const auto without = [&](const std::vector<std::int64_t>& findings) {
+    const std::vector<analyzer::Gap> gaps = analyzer::gaps_without(data, device, analysis.findings, findings);
+    const analyzer::AllocatorRequests requests = analyzer::requests_of(data, device.device, gaps);
+    return Bytes(analyzer::predict_reserved(requests, requests.settings).reserved_peak);
+  };
+  peak.predicted_reserved_bytes = without(peak.without_findings);
+  if (peak.alone.size() == 1) return;
+  for (std::size_t i = 0; i < std::min(peak.alone.size(), kMostAlone); ++i) {
+    peak.alone[i].reserved = without({peak.alone[i].finding});
+  }
 }
 
 }  // namespace
@@ -68,7 +73,7 @@ DevicePeak device_peak_of(const Analysis& analysis, const DeviceAnalysis& device
   peak.needed_share = share_of(what_if.needed_at_peak, what_if.measured.bytes);
   peak.dead_share = share_of(what_if.dead_at_peak, what_if.measured.bytes);
   add_findings(analysis, device, peak);
-  peak.predicted_reserved_bytes = reserved_without(analysis, device, peak.without_findings);
+  add_reserved(analysis, device, peak);
   if (what_if.measured.block != nullptr) add_place(data, what_if.measured.block->birth, peak);
   return peak;
 }

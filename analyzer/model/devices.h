@@ -8,10 +8,14 @@
 
 namespace dcmt::model {
 
+/// A report shows the predictions of so many findings alone.
+inline constexpr std::size_t kMostAlone = 4;
+
 /// The predicted peak if one finding alone is fixed.
 struct PeakWithout {
   std::int64_t finding = 0;
   Bytes peak;
+  std::optional<Bytes> reserved;  ///< of the first kMostAlone, where the model of the allocator follows the run
 };
 
 struct DevicePeak {

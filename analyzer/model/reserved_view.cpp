@@ -1,50 +1,19 @@
 #include "analyzer/model/reserved_view.h"
 
 #include <algorithm>
-#include <charconv>
+#include <iterator>
 
+#include "analyzer/allocator/variables.h"
 #include "analyzer/devices/streams.h"
 #include "analyzer/model/views.h"
 #include "analyzer/storages/holder_names.h"
-#include "analyzer/storages/stacks.h"
 #include "analyzer/time/timeline.h"
+#include "trace/sql/meta_keys.h"
 
 namespace dcmt::model {
 namespace {
 
 constexpr std::size_t kMostKept = 10;
-constexpr std::size_t kMostKeeping = 3;
-
-KeepingBlock keeping_block(const TraceData& data, const analyzer::HolderNames& names, const analyzer::Block& block,
-                           Sequence at) {
-  KeepingBlock keeping{block.id, block.bytes, given(block.storage), {}, {}, !block.span.covers(at)};
-  keeping.site = analyzer::describe_site(data, block.birth.stack);
-  std::string holder = block.storage.valid() ? names.of(block.storage) : std::string(data.text(block.owner));
-  if (!holder.empty() && holder != analyzer::kNotRead) keeping.holder = std::move(holder);
-  return keeping;
-}
-
-std::string hexadecimal(std::int64_t address) {
-  char text[16];
-  const auto [end, error] = std::to_chars(text, text + sizeof text, static_cast<std::uint64_t>(address), 16);
-  return "0x" + std::string(text, end);
-}
-
-KeptSegment kept_segment(const TraceData& data, const analyzer::HolderNames& names, const analyzer::HeldSegment& held,
-                         Sequence at) {
-  KeptSegment kept{hexadecimal(held.address),
-                   held.bytes,
-                   held.free,
-                   held.largest_free,
-                   held.stream,
-                   held.pool,
-                   static_cast<std::int64_t>(held.blocks.size()),
-                   {}};
-  for (std::size_t i = 0; i < std::min(kMostKeeping, held.blocks.size()); ++i) {
-    kept.largest.push_back(keeping_block(data, names, *held.blocks[i], at));
-  }
-  return kept;
-}
 
 /// What torch counted itself at an error, or at the peak.
 std::optional<Bytes> counted_at(const TraceData& data, const analyzer::ReservedAt& reserved, bool is_peak) {
@@ -108,25 +77,22 @@ Expected<ReservedView> reserved_view(const std::string& path, const analyzer::An
   view.rows = reserved.rows;
   view.step = number_of(analyzer::step_at(analysis.releases.steps, seq));
   view.kept_segments = static_cast<std::int64_t>(reserved.held.size());
-  const analyzer::HolderNames names(data);
-  for (std::size_t i = 0; i < std::min(kMostKept, reserved.held.size()); ++i) {
-    view.kept.push_back(kept_segment(data, names, reserved.held[i], seq));
-  }
+  view.kept = analyzer::kept_segments(data, analyzer::HolderNames(data), reserved, kMostKept);
   view.reserved_peak = seq == peak ? reserved.reserved : analyzer::reserved_at(data, device, peak).reserved;
 
   const analyzer::AllocatorRequests requests = analyzer::requests_of(data, device);
-  if (requests.listed.valid()) view.settings = requests.settings_text;
-  if (!requests.incomplete.empty()) {
-    view.not_modelled = requests.incomplete;
-  } else {
-    view.model = analyzer::check_model(requests);
-    if (!view.model->holds()) view.not_modelled = "the model of torch's allocator does not follow this run";
+  if (requests.listed.valid()) {
+    view.settings = requests.settings_text;
+    view.idle = analyzer::unread_variables(data.meta_text(meta::kAllocatorVariables), requests.settings_text);
   }
-  if (view.not_modelled) {
+  const analyzer::ModelledRun run = analyzer::modelled(requests);
+  view.model = run.check;
+  if (!run.can_predict()) {
+    view.not_modelled = run.why_not;
     if (ifs.empty()) return view;
     return Error{ErrorCode::kUsage, path + ": --if cannot predict this run: " + *view.not_modelled};
   }
-  view.idle = analyzer::idle_settings(requests, requests.settings_text);
+  std::ranges::move(analyzer::idle_settings(requests, requests.settings_text), std::back_inserter(view.idle));
   for (const std::string& text : ifs) {
     DCMT_ASSIGN_OR_RETURN(ReservedIf prediction, predicted_if(requests, text));
     view.predictions.push_back(std::move(prediction));

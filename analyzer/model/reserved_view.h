@@ -6,52 +6,13 @@
 #include <string_view>
 #include <vector>
 
+#include "analyzer/allocator/kept_segments.h"
 #include "analyzer/allocator/model_run.h"
 #include "analyzer/allocator/reserved_rows.h"
 #include "analyzer/model/analysis.h"
 #include "analyzer/model/values.h"
 
 namespace dcmt::model {
-
-/// A block that keeps free bytes of its segment from being given back.
-struct KeepingBlock {
-  BlockId block;
-  Bytes bytes;
-  std::optional<StorageId> storage;
-  std::optional<std::string> holder;
-  std::string site;
-  bool waits = false;
-
-  static constexpr std::string_view kShape = "keeping_block";
-  static void describe(auto&& field) {
-    field("block", &KeepingBlock::block, "");
-    field("bytes", &KeepingBlock::bytes, "");
-    field("storage", &KeepingBlock::storage, "");
-    field("holder", &KeepingBlock::holder, "by readings of the memory; null: not known");
-    field("site", &KeepingBlock::site, "where it was allocated");
-    field("waits", &KeepingBlock::waits, "it was freed, and another stream still uses it");
-  }
-};
-
-/// A segment with free bytes that blocks keep.
-struct KeptSegment {
-  std::string address;
-  Bytes bytes, free, largest_free;
-  std::int64_t stream = 0, pool = 0, blocks = 0;
-  std::vector<KeepingBlock> largest;
-
-  static constexpr std::string_view kShape = "kept_segment";
-  static void describe(auto&& field) {
-    field("address", &KeptSegment::address, "hexadecimal");
-    field("bytes", &KeptSegment::bytes, "");
-    field("free_bytes", &KeptSegment::free, "of them: free, and cannot be given back");
-    field("largest_free_bytes", &KeptSegment::largest_free, "in one piece");
-    field("stream", &KeptSegment::stream, "0: the default one");
-    field("pool", &KeptSegment::pool, "0: no private one");
-    field("blocks", &KeptSegment::blocks, "alive in it, or waiting for a stream");
-    field("largest", &KeptSegment::largest, "the largest three of them");
-  }
-};
 
 /// What the settings `--if` would change.
 struct ReservedIf {
@@ -84,7 +45,7 @@ struct ReservedView {
   std::optional<std::int64_t> stream;
   Bytes largest_free;
   std::vector<analyzer::ReservedRow> rows;
-  std::vector<KeptSegment> kept;
+  std::vector<analyzer::KeptSegment> kept;
   std::optional<std::string> settings;
   std::vector<analyzer::IdleSetting> idle;
   Bytes reserved_peak;
@@ -110,7 +71,8 @@ struct ReservedView {
     field("kept_segments", &ReservedView::kept_segments, "with free bytes that blocks keep");
     field("kept", &ReservedView::kept, "the ten of them with most free bytes");
     field("settings", &ReservedView::settings, "of PYTORCH_ALLOC_CONF, as torch had them; null: not recorded");
-    field("idle", &ReservedView::idle, "those of them that had no effect on this run");
+    field("idle", &ReservedView::idle,
+          "those of them, and variables of the environment, that had no effect on this run");
     field("reserved_peak_bytes", &ReservedView::reserved_peak, "of the run");
     field("model", &ReservedView::model, "how the model of the allocator agrees with the record; null: see below");
     field("not_modelled", &ReservedView::not_modelled, "why nothing can be predicted of this trace; null: it can");

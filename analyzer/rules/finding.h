@@ -15,6 +15,7 @@
 #include "analyzer/rules/duplicate.h"
 #include "analyzer/rules/finding_identity.h"
 #include "analyzer/rules/forked_growth.h"
+#include "analyzer/rules/fragmentation.h"
 #include "analyzer/rules/growth.h"
 #include "analyzer/rules/native_growth.h"
 #include "analyzer/rules/object_growth.h"
@@ -66,24 +67,24 @@ struct FindingBase {
   std::string rule;                  ///< the rule that made the finding
   std::vector<std::string> classes;  ///< defect classes, "D19"
   std::string title;
-  std::vector<std::string> origins;      ///< distinct origins of the items' gathers (origins.h)
-  bool trial = false;                    ///< only trials of the program gather and read here
-  std::optional<WaitsAtPeak> waits;      ///< for the rule awaits_stream
-  std::optional<StreamPools> pools;      ///< for the rule reserved_beyond_active
-  std::optional<OutsideGrowth> outside;  ///< for the rule grows_outside
-  std::optional<ObjectGrowth> objects;   ///< for the rule grows_objects
-  std::optional<ForkedGrowth> forked;    ///< for the rule grows_forked
-  std::optional<NativeGrowth> native;    ///< for the rule grows_native
-  std::optional<Duplicate> duplicate;    ///< for the rule duplicate
-  Bytes bytes;                           ///< sum over distinct parameters, each with its maximum
-  double byte_seconds = 0;               ///< bytes times time, from `since` to `until` (or the end of the trace)
-  Bytes dead_at_peak;                    ///< part of the measured peak; 0 if the storages could not have been freed
-  double peak_share = 0;                 ///< dead_at_peak / peak
-  Bytes alive_at_peak;                   ///< of the items' storages, needed or not; at most `bytes`
-  std::optional<Bytes> predicted_peak;   ///< the peak without this finding alone
-  std::optional<Holders> holders;        ///< an example: of the first item that has any
-  std::int64_t more_alike = 0;           ///< further items whose census shows the same holder
-  std::int64_t censuses = 0;             ///< items with a census
+  std::vector<std::string> origins;            ///< distinct origins of the items' gathers (origins.h)
+  bool trial = false;                          ///< only trials of the program gather and read here
+  std::optional<WaitsAtPeak> waits;            ///< for the rule awaits_stream
+  std::optional<Fragmentation> fragmentation;  ///< for the rule fragmented
+  std::optional<OutsideGrowth> outside;        ///< for the rule grows_outside
+  std::optional<ObjectGrowth> objects;         ///< for the rule grows_objects
+  std::optional<ForkedGrowth> forked;          ///< for the rule grows_forked
+  std::optional<NativeGrowth> native;          ///< for the rule grows_native
+  std::optional<Duplicate> duplicate;          ///< for the rule duplicate
+  Bytes bytes;                                 ///< sum over distinct parameters, each with its maximum
+  double byte_seconds = 0;                     ///< bytes times time, from `since` to `until` (or the end of the trace)
+  Bytes dead_at_peak;                   ///< part of the measured peak; 0 if the storages could not have been freed
+  double peak_share = 0;                ///< dead_at_peak / peak
+  Bytes alive_at_peak;                  ///< of the items' storages, needed or not; at most `bytes`
+  std::optional<Bytes> predicted_peak;  ///< the peak without this finding alone
+  std::optional<Holders> holders;       ///< an example: of the first item that has any
+  std::int64_t more_alike = 0;          ///< further items whose census shows the same holder
+  std::int64_t censuses = 0;            ///< items with a census
   std::int64_t explained = 0, unexplained = 0;  ///< sum over all censuses
   std::int64_t reads = 0, kernel_reads = 0;     ///< reads after the release, over all items: by operators, by kernels
   OperatorCount coverage;  ///< operators after the release, for the item that was held over most of them

@@ -61,6 +61,8 @@ std::string Remark::text() const {
                   ? "; the memory was not read while they were there, so who holds them is not known"
                   : "; no variable, list or graph was found that holds them. They may be garbage in cycles, which "
                     "Python's collector frees now and then: not judged");
+    case RemarkKind::kSetting:
+      return place + " had no effect on this run: " + why;
   }
   return {};
 }

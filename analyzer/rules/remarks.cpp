@@ -105,6 +105,8 @@ std::string_view name_of(RemarkKind kind) {
       return "kept";
     case RemarkKind::kGrows:
       return "grows";
+    case RemarkKind::kSetting:
+      return "setting";
     case RemarkKind::kUnknown:
       break;
   }

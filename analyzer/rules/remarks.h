@@ -21,6 +21,7 @@ enum class RemarkKind {
   kUnknown,        ///< verdicts that lost records may have changed
   kKept,           ///< storages of an earlier step at the peak or at the last reading, with their holder
   kGrows,          ///< memory grows, and no holder was found except possibly garbage in cycles
+  kSetting,        ///< a setting of torch's allocator that had no effect
 };
 
 struct Remark {
@@ -31,7 +32,8 @@ struct Remark {
   Bytes bytes = {};
   Bytes per_step = {};              ///< for kGrows: a round
   std::string_view round = "step";  ///< for kGrows: what a round is
-  std::string place = {};           ///< for kKept and kGrows: where most of them were made
+  std::string place = {};           ///< for kKept and kGrows: where most of them were made; for kSetting: what was set
+  std::string why = {};             ///< for kSetting
   std::optional<std::string> holder = {};
   bool unnamed = false;    ///< for kKept: made in the first step or before; no later line names the variable
   bool by_calls = false;   ///< for kKept: the program has no steps, so `steps` are calls
@@ -46,7 +48,7 @@ struct Remark {
   static void describe(auto&& field) {
     field("kind", &Remark::kind,
           "\"pool\", \"stays_gathered\", \"late\", \"uses_left\", \"untracked\", \"first_missed\", \"unknown\", "
-          "\"kept\", \"grows\"");
+          "\"kept\", \"grows\", \"setting\"");
     field("count", &Remark::count,
           "of a pool its buffers, of \"stays_gathered\" gathers, of \"kept\" and \"grows\" storages, else releases");
     field("parameters", &Remark::parameters, "distinct ones; 0 of a pool");

@@ -26,8 +26,9 @@ namespace dcmt::analyzer::rules {
 /// bytes.
 [[nodiscard]] std::vector<Finding> awaits_stream(const TraceData& data, const Releases& releases);
 
-/// D09: devices of which torch's allocator reserved much more than the peak of the active bytes.
-[[nodiscard]] std::vector<Finding> reserved_beyond_active(const TraceData& data, const Releases& releases);
+/// D09: devices of which torch's allocator reserved much more than was in use, where a setting or a change of the
+/// program would give it back, or where memory ran out with as much free as was asked for.
+[[nodiscard]] std::vector<Finding> fragmented(const TraceData& data, const Releases& releases);
 
 /// Storages that a holder accumulates over all parts of the run, by steps. A program without steps may collect results
 /// on purpose: there, only a holder of autograd graphs counts whose backward the program never calls. D01 (a value

@@ -12,14 +12,10 @@ namespace dcmt::wording {
 namespace {
 
 using analyzer::Group;
-using analyzer::PoolSite;
-using analyzer::StreamPools;
 using analyzer::WaitingSite;
 using analyzer::WaitsAtPeak;
 using model::OutOfMemory;
 using model::ReportedFinding;
-
-constexpr std::size_t kMostStreams = 8;
 
 /// "cuda:0 · step 3 · forward".
 std::string where_of(std::string_view device, const std::optional<std::int64_t>& step,
@@ -97,17 +93,6 @@ std::string about(const ReportedFinding& finding, const std::string& where, cons
   return fmt::format("  ({})   {}   {}", fmt::join(finding.classes, ", "), where, form.bytes(finding.bytes));
 }
 
-std::string streams_text(const StreamPools& pools, const Form& form) {
-  std::vector<std::string> parts;
-  for (const analyzer::StreamPool& pool : pools.streams) {
-    if (parts.size() == kMostStreams) break;
-    const std::int32_t stream = pool.stream.value_or(-1);
-    parts.push_back(fmt::format("{} {}", stream == 0 ? "default" : std::to_string(stream), form.bytes(pool.peak)));
-  }
-  if (pools.streams.size() > kMostStreams) parts.push_back(fmt::format("{} more", pools.streams.size() - kMostStreams));
-  return joined(parts, ", ");
-}
-
 }  // namespace
 
 FindingWords out_of_memory_words(const ReportedFinding& finding, const Form& form) {
@@ -147,30 +132,6 @@ FindingWords waits_words(const ReportedFinding& finding, const Form& form) {
            (waits.run_active > waits.active
                 ? fmt::format("; at most active were {}, where no rows were kept", form.bytes(waits.run_active))
                 : "")});
-  facts.push_back({"fix", finding.fix});
-  return words;
-}
-
-FindingWords pools_words(const ReportedFinding& finding, const Form& form) {
-  const StreamPools& pools = *finding.pools;
-  FindingWords words{finding_title(finding), about(finding, std::string(pools.device), form), {}};
-  LabelledLines& facts = words.facts;
-  facts.push_back(
-      {"reserved", fmt::format("{} at most, and {} active at most: {} of it never in use at once",
-                               form.bytes(pools.reserved), form.bytes(pools.active), percent(pools.idle_share(), 1))});
-  if (pools.streams.size() > 1) {
-    facts.push_back({"by streams", fmt::format("{}: {}, each with its own peak: {}", form.bytes(pools.by_streams),
-                                               counted(static_cast<std::int64_t>(pools.streams.size()), "stream"),
-                                               streams_text(pools, form))});
-  }
-  facts.push_back({"the rest", fmt::format("{}: rounding and fragmentation", form.bytes(pools.rest()))});
-  add_list("alternates", pools.sites, form, facts, [&form](const PoolSite& site) {
-    return fmt::format("{} on {} from {}", form.bytes(site.bytes), counted(site.streams, "stream"), site.site);
-  });
-  facts.push_back({"because", finding.why});
-  facts.push_back(
-      {"seen", fmt::format("the stream of {} of {}{}", grouped(pools.known()), counted(pools.blocks, "block"),
-                           pools.only_steps_kept ? ", of the steps kept: by streams it may be more" : "")});
   facts.push_back({"fix", finding.fix});
   return words;
 }

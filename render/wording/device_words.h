@@ -1,5 +1,4 @@
-// Findings about a device's allocator in words: memory that ran out, blocks that wait for streams, memory that each
-// stream's pool keeps.
+// Findings about a device's allocator in words: memory that ran out, blocks that wait for streams.
 #pragma once
 
 #include "render/wording/finding_title.h"
@@ -8,6 +7,5 @@ namespace dcmt::wording {
 
 [[nodiscard]] FindingWords out_of_memory_words(const model::ReportedFinding& finding, const Form& form);
 [[nodiscard]] FindingWords waits_words(const model::ReportedFinding& finding, const Form& form);
-[[nodiscard]] FindingWords pools_words(const model::ReportedFinding& finding, const Form& form);
 
 }  // namespace dcmt::wording

@@ -7,6 +7,7 @@
 
 #include "render/wording/device_words.h"
 #include "render/wording/forked_words.h"
+#include "render/wording/fragmented_words.h"
 #include "render/wording/growth_words.h"
 #include "render/wording/holder_words.h"
 #include "render/wording/native_words.h"
@@ -248,7 +249,7 @@ std::string holder_confidence(const ReportedFinding& finding) {
 FindingWords finding_words(const std::string& path, const ReportedFinding& finding, const Form& form) {
   if (finding.memory_ran_out) return out_of_memory_words(finding, form);
   if (finding.waits) return waits_words(finding, form);
-  if (finding.pools) return pools_words(finding, form);
+  if (finding.fragmentation) return fragmented_words(finding, form);
   if (finding.growth) return growth_words(finding, form);
   if (finding.outside) return outside_growth_words(finding, form);
   if (finding.objects) return object_growth_words(finding, form);
@@ -283,7 +284,10 @@ std::string next_command(const std::string& path, const ReportedFinding& finding
     return fmt::format("dc-memtrace show live {} --at oom{}", trace, index > 1 ? fmt::format("#{}", index) : "");
   }
   if (finding.waits) return fmt::format("dc-memtrace show live {} --at {}", trace, finding.waits->at.seq.value);
-  if (finding.pools) return fmt::format("dc-memtrace show peak {}", trace);
+  if (finding.fragmentation && finding.fragmentation->at) {
+    return fmt::format("dc-memtrace show reserved {}{}", trace, finding.fragmentation->at_error ? " --at oom" : "");
+  }
+  if (finding.fragmentation) return fmt::format("dc-memtrace show peak {}", trace);
   if (finding.growth) return fmt::format("dc-memtrace show holders {} {}", trace, finding.number);
   if (finding.outside || finding.objects || finding.forked) return fmt::format("dc-memtrace show memory {}", trace);
   if (finding.native) return fmt::format("dc-memtrace show native {}", trace);

@@ -20,23 +20,33 @@ KEPT = {"meta", "string", "thread", "block", "segment", "allocator", "oom", "int
 MOST_BYTES = 500 << 10  # of the file, since it lies in the repository
 
 
-def slim(trace: pathlib.Path) -> bytes:
+def slim(trace: pathlib.Path, program: str | None = None) -> bytes:
+    """The rows about the allocator; with the stacks of a program, if it is given."""
+    stacks = {"frame", "stack"} if program else set()
     database = sqlite3.connect(":memory:")
     sqlite3.connect(trace).backup(database)
     tables = [name for name, in database.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")]
     for table in tables:
-        if table not in KEPT and not table.startswith("sqlite_"):
+        if table not in KEPT | stacks and not table.startswith("sqlite_"):
             database.execute(f"DELETE FROM {table}")
     database.execute("DELETE FROM block WHERE gpu IS NULL")
     database.execute(
-        "UPDATE block SET storage_back = NULL, thread = 0, operator_back = NULL, stack = NULL, free_thread = 0,"
+        "UPDATE block SET storage_back = NULL, thread = 0, operator_back = NULL, free_thread = 0,"
         " free_operator_back = NULL, free_stack = NULL, owner = NULL, module = NULL"
     )
+    if not program:
+        database.execute("UPDATE block SET stack = NULL")
     # Times are noise, which does not compress.
     database.execute("UPDATE block SET from_ns = id, ns_length = seq_length, wait_ns_length = wait_seq_length")
     database.execute("UPDATE segment SET from_ns = from_seq, to_ns = to_seq")
     database.execute("UPDATE oom SET operator = NULL, stack = NULL")
-    database.execute("UPDATE string SET text = '' WHERE id NOT IN (SELECT settings FROM allocator)")
+    used = "SELECT settings FROM allocator"
+    if program:
+        of_program = f"FROM frame JOIN string ON string.id = file WHERE text LIKE '%/{program}'"
+        used += f" UNION SELECT file {of_program} UNION SELECT function {of_program}"
+    database.execute(f"UPDATE string SET text = '' WHERE id NOT IN ({used})")
+    if program:
+        database.execute("UPDATE string SET text = ? WHERE text LIKE ?", (program, f"%/{program}"))
     database.execute("DELETE FROM meta WHERE key IN ('command', 'origins')")
     database.commit()
     database.execute("VACUUM")
