@@ -55,7 +55,7 @@ FrameId caller_of_package(const TraceData& data, StackId stack) {
   return {};
 }
 
-bool has_cpp_stacks(const TraceData& data) { return data.meta_text(meta::kStacks) == "c++"; }
+bool has_cpp_stacks(const TraceData& data) { return data.meta_text(meta::kStacks) == meta::kCppStacks; }
 
 std::string describe_frame(const TraceData& data, FrameId id) {
   const Frame* frame = data.frames.find(id);

@@ -108,6 +108,8 @@ class Redaction {
         DCMT_RETURN_IF_ERROR(put(key, row.integer(1)));
       } else if (key == meta::kToolVersion || key == meta::kTorch || key == meta::kPython) {
         DCMT_RETURN_IF_ERROR(put(key, version_of(text)));
+      } else if (key == meta::kStacks && text == meta::kCppStacks) {
+        DCMT_RETURN_IF_ERROR(put(key, std::string_view(text)));
       } else if (std::ranges::find(kWordsOfMeta, text) != std::end(kWordsOfMeta) ||
                  (key == meta::kExit && is_exit(text))) {
         if (key == meta::kState || key == meta::kDetail || key == meta::kExit)

@@ -50,7 +50,7 @@ std::vector<CodePlace> CodeStacks::places(const wire::ReturnAddress& frame) {
 
 Status CodeStacks::define_program(std::uint64_t id, const std::vector<wire::ReturnAddress>& calls) {
   if (dictionary_.is_defined(id)) return {};
-  if (!std::exchange(is_noted_, true)) DCMT_RETURN_IF_ERROR(journal_.writer.set_meta(meta::kStacks, "c++"));
+  if (!std::exchange(is_noted_, true)) DCMT_RETURN_IF_ERROR(journal_.writer.set_meta(meta::kStacks, meta::kCppStacks));
   for (const wire::ReturnAddress& call : calls) {
     if (frames_.size() < kMostStacks && call.end != 0) frames_[{call.end, call.object, call.offset}] = call;
   }
