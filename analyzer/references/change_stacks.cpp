@@ -9,8 +9,8 @@
 namespace dcmt::analyzer {
 namespace {
 
-/// What the agent keeps of a C++ stack (collector/torch/state/watchpoints.cpp). A longer one is cut.
-constexpr std::size_t kKeptFrames = 16;
+/// What the agent keeps of a C++ stack (collector/agent/cpp_stacks.cpp). A longer one is cut.
+constexpr std::size_t kKeptFrames = 48;
 
 /// Functions that every reference goes through, whoever takes it.
 bool is_of_every_reference(std::string_view function) {
@@ -86,6 +86,12 @@ HeldAs held_as_given_back(Subject subject, const ChangeStack& stack) {
                     (subject == Subject::kTensor && stack.function() == "THPVariable_clear");
   if (half) return HeldAs::kOtherHalf;
   return ends_variables(stack.function()) ? HeldAs::kVariable : HeldAs::kElsewhere;
+}
+
+bool is_of_dictionary(const ChangeStack& stack) {
+  const std::string_view function = stack.function();
+  return function.starts_with("PyDict_SetItem") || function.starts_with("insertdict") ||
+         function.starts_with("delitem_common") || function.starts_with("PyDict_DelItem");
 }
 
 std::size_t frames_between(const ChangeStack& one, const ChangeStack& other) {

@@ -47,6 +47,8 @@ class ChangeStacks {
 [[nodiscard]] HeldAs held_as_taken(Subject subject, const CountChange& change, const ChangeStack& stack);
 [[nodiscard]] HeldAs held_as_given_back(Subject subject, const ChangeStack& stack);
 
+/// True if a dictionary got the reference, or gave it back.
+[[nodiscard]] bool is_of_dictionary(const ChangeStack& stack);
 /// How many frames the two stacks are apart in the tree of calls.
 [[nodiscard]] std::size_t frames_between(const ChangeStack& one, const ChangeStack& other);
 /// True if `inner` is in the same lines as `outer`, and perhaps in functions that they call.

@@ -133,9 +133,20 @@ class Pairing {
     if (count_.subject != Subject::kObject) return way.held_as == HeldAs::kResult ? 1 : 0;
     if (as == HeldAs::kVariable) return unlikely_at_return(way, stack);
     if (as == HeldAs::kValue) return unlikely_in_statement(way, stack);
-    // From a container, or from an object of C++.
-    if (way.held_as == HeldAs::kElsewhere || way.held_as == HeldAs::kVariable) return 0;
+    // From a container, an object of C++, or a variable of a module.
+    if (way.held_as == HeldAs::kVariable) return 0;
+    if (way.held_as == HeldAs::kElsewhere) return unlikely_in_dictionary(way, stack);
     return has_variable(way, way.stack->python.size()) ? 2 : 1;
+  }
+
+  /// The variables of a module are in a dictionary.
+  int unlikely_in_dictionary(const Way& way, const ChangeStack& stack) {
+    const std::set<std::string_view>& given_up = given_up_by(stack);
+    const bool is_variable = is_of_module(way);
+    if (given_up.empty() || !is_of_dictionary(stack)) return is_variable ? 1 : 0;
+    return is_variable && is_same_function(way, stack) && shares_a_name(names_at(way, stack.python.size()), given_up)
+               ? 0
+               : 1;
   }
 
   /// A function ends, and its variables.
@@ -151,10 +162,33 @@ class Pairing {
   int unlikely_in_statement(const Way& way, const ChangeStack& stack) {
     if (is_within(*way.stack, stack)) return way.held_as == HeldAs::kElsewhere ? 2 : 0;
     if (stack.python.empty()) return 1;
-    const StatementNames& names = statements_.at(stack.python.back());
-    if (!names.known) return way.held_as == HeldAs::kElsewhere ? 2 : 1;
-    if (names.given_up.empty()) return way.held_as == HeldAs::kElsewhere ? 1 : 2;
-    return is_same_function(way, stack) && shares_a_name(variables(way, stack.python.size()), names.given_up) ? 0 : 2;
+    if (!statements_.at(stack.python.back()).known) return way.held_as == HeldAs::kElsewhere ? 2 : 1;
+    const std::set<std::string_view>& given_up = given_up_by(stack);
+    if (given_up.empty()) {  // what a call has returned, as box.pop() does
+      const bool is_variable =
+          way.held_as == HeldAs::kElsewhere ? is_of_module(way) : has_variable(way, way.stack->python.size());
+      return is_variable ? 2 : way.held_as == HeldAs::kElsewhere ? 0 : 1;
+    }
+    return is_same_function(way, stack) && shares_a_name(variables(way, stack.python.size()), given_up) ? 0 : 2;
+  }
+
+  /// True if the reference is that of a variable of a module.
+  bool is_of_module(const Way& way) {
+    return is_of_dictionary(*way.stack) && !names_at(way, way.stack->python.size()).empty();
+  }
+
+  /// The variables whose values the innermost statement gives up.
+  const std::set<std::string_view>& given_up_by(const ChangeStack& stack) {
+    static const std::set<std::string_view> kNone;
+    return stack.python.empty() ? kNone : statements_.at(stack.python.back()).given_up;
+  }
+  /// All variables to which the statement at a level of the stack gives values.
+  std::set<std::string_view> names_at(const Way& way, std::size_t level) {
+    if (level == 0 || level > way.stack->python.size()) return {};
+    const StatementNames& names = statements_.at(way.stack->python[level - 1]);
+    std::set<std::string_view> all = names.made;
+    all.insert(names.copied.begin(), names.copied.end());
+    return all;
   }
 
   /// True if both are in one function, which was called from the same line.

@@ -74,6 +74,22 @@ TEST(ReferencePairs, AContainerGivesBackWhatItWasGiven) {
   EXPECT_EQ(pairs_of(story), (Pairs{"3 → 4", "5 → 6", "20 → 40"}));
 }
 
+TEST(ReferencePairs, AVariableOfAModuleIsItsOwnToo) {
+  WatchedStory story;
+  story.source("t = make()\nbox.append(t)\nbox.clear()\nt = 1\nbox.pop()\n");
+  story.count(Subject::kObject, 0);
+  story.take({{"<module>", 1}, {"make", 20}}, {"THPVariable_ones", "THPVariable_Wrap"});
+  story.take({{"<module>", 1}}, {"PyDict_SetItem"});
+  story.give_back({{"<module>", 1}});
+  story.take({{"<module>", 2}});
+  story.give_back({{"<module>", 3}}, {"PyObject_Vectorcall", "list_clear"});
+  story.take({{"<module>", 2}});
+  story.give_back({{"<module>", 5}});
+  story.take({{"<module>", 2}}, {"PyObject_Vectorcall", "list_append"});
+  story.give_back({{"<module>", 4}}, {"PyDict_SetItem", "insertdict"});
+  EXPECT_EQ(pairs_of(story), (Pairs{"20 → 1", "2 → 3", "2 → 5", "1 → 4", "2 → -"}));
+}
+
 TEST(ReferencePairs, TheTensorsReferenceToItsObjectIsItsOwn) {
   WatchedStory story;
   story.count(Subject::kObject, 1);
