@@ -86,6 +86,17 @@ std::set<std::string_view> names_on_path(std::string_view holder) {
   return names;
 }
 
+std::set<std::string_view> links_of_cycle(std::string_view holder) {
+  std::set<std::string_view> links;
+  if (!holder.starts_with(kCycle)) return links;
+  for (std::string_view each : parts_of(holder.substr(kCycle.size()), " ")) {
+    each = each.substr(0, each.find('['));
+    if (const std::size_t dot = each.rfind('.'); dot != npos && is_name(each.substr(dot + 1)))
+      links.insert(each.substr(dot + 1));
+  }
+  return links;
+}
+
 std::string_view cached_function(std::string_view holder) {
   const std::size_t end = holder.find(kResults);
   return end != npos ? last_name(holder.substr(0, end)) : std::string_view();

@@ -22,6 +22,9 @@ struct PathEnd {
 /// those that it has as keys, "stack" of "main.local (by thread)[…]['stack']"; and the classes of a cycle.
 [[nodiscard]] std::set<std::string_view> names_on_path(std::string_view holder);
 
+/// The attributes that link the objects of a cycle: "out" of "cycle PyNode (ctx) → ThroughBackward.out → PyNode".
+[[nodiscard]] std::set<std::string_view> links_of_cycle(std::string_view holder);
+
 /// "features" of "main.Encoder.features (lru_cache)"; empty: the holder is no cache of a function's results.
 [[nodiscard]] std::string_view cached_function(std::string_view holder);
 

@@ -78,6 +78,16 @@ FoundLines captures_in(const UserFile& file, std::string_view) {
   return lines_of(file, [&](const PythonSource::Line& line) { return file.values.passes_function_with_one(line); });
 }
 
+/// Statements that give an attribute of a cycle what was made: `ctx.out = y`.
+FoundLines links_in(const UserFile& file, std::string_view holder) {
+  const std::set<std::string_view> links = links_of_cycle(holder);
+  return lines_of(file, [&](const PythonSource::Line& line) {
+    const auto given = attributes_given_by(trimmed(line.bare));
+    return file.values.names_one(line) &&
+           std::ranges::any_of(links, [&](std::string_view link) { return given.contains(link); });
+  });
+}
+
 /// The functions that have one of the statements, but not the one with the variable that leads to the holder: calls of
 /// the others are on the way to it.
 std::set<std::string_view> functions_of(const FoundLines& statements, std::string_view holder) {
@@ -145,6 +155,10 @@ Storing stored_in(const UserFiles& files, std::string_view holder) {
   if (statements.empty()) {
     const bool with_values = files.knows_values();
     statements = files.all([&](const UserFile& file) { return uses_in(file, holder, with_values); });
+  }
+  if (statements.empty()) {
+    statements = in(links_in);
+    calls = calls_of(files, statements, holder);
   }
   const bool is_shown = std::ranges::any_of(statements, uses_value) || !calls.empty();
   if (!is_shown) calls = std::move(passes);

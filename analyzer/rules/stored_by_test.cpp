@@ -236,6 +236,16 @@ TEST(StoredByTest, ACycleIsMadeByACallOfItsClass) {
   EXPECT_EQ(program.lines(kStatements, "cycle Knot.me → Knot"), (Lines{"y = Knot(out)"}));
 }
 
+TEST(StoredByTest, AnAttributeThatLinksACycleIsGivenWhatWasMade) {
+  const Program program(
+      "class Through(Function):\n  def forward(ctx, x):\n    y = x * 2\n    ctx.rows = 3\n    if KEEP: ctx.out = y\n"
+      "    return y\ndef main():\n  Through.apply(h)\nmain()\n",
+      {{"train.py", "forward", 3}, {"train.py", "main", 8}});
+  constexpr std::string_view kHolder = "cycle PyNode (ctx) → ThroughBackward.out → PyNode";
+  EXPECT_EQ(program.lines(kStatements, kHolder), (Lines{"if KEEP: ctx.out = y"}));
+  EXPECT_EQ(program.lines(kCalls, kHolder), (Lines{"Through.apply(h)"}));
+}
+
 constexpr std::string_view kSteps =
     "class Run:\n  def step(self, x):\n    self.log.append(x * 2)\ndef main():\n  opt.step()\n"
     "  run.step(1)\n  run.step(2)\nmain()\n";
