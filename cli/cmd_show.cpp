@@ -7,6 +7,7 @@
 
 #include "analyzer/model/curve_view.h"
 #include "analyzer/model/holders_view.h"
+#include "analyzer/model/job_view.h"
 #include "analyzer/model/memory_view.h"
 #include "analyzer/model/native_view.h"
 #include "analyzer/model/recompute_view.h"
@@ -43,6 +44,7 @@ struct ShowOptions {
   std::string asked;
   analyzer::CurveQuestion curve;
   std::vector<std::string> ifs;
+  bool job = false;
 };
 
 /// Prints the views of one trace, as text or as JSON.
@@ -148,6 +150,27 @@ Status show_memory(const LoadedTrace& trace, const ShowOptions& /*options*/, con
   return {};
 }
 
+int show_job(const std::string& command, const ShowOptions& options) {
+  Expected<std::vector<OpenedTrace>> traces = open_traces({options.path}, options.rank);
+  if (!traces.ok()) return print_error(traces.error());
+  std::vector<model::JobOfTrace> of_traces;
+  for (OpenedTrace& trace : *traces) {
+    Expected<model::JobOfTrace> loaded = model::JobOfTrace::load(trace.path, trace.rank, trace.database);
+    if (!loaded.ok()) return print_error(loaded.error());
+    of_traces.push_back(std::move(*loaded));
+  }
+  const std::vector<model::JobView> jobs = model::job_views(of_traces);
+  const Style style = Style::of_stdout(options.bytes);
+  Shown shown(options, command, style);
+  for (const model::JobView& job : jobs) {
+    if (jobs.size() > 1) shown.title(style.bold("== " + job.path) + "\n");
+    shown.add(job, [&](const auto& view) { return job_text(view, style); });
+  }
+  if (jobs.empty()) shown.title("The memory of the job was not sampled in this recording.\n");
+  shown.finish();
+  return kExitOk;
+}
+
 Status show_native(const LoadedTrace& trace, const ShowOptions& /*options*/, const Style& style, Shown& shown) {
   shown.add(model::native_view(trace.path, trace.analysis), [&](const auto& view) { return native_text(view, style); });
   return {};
@@ -157,6 +180,12 @@ Status show_recompute(const LoadedTrace& trace, const ShowOptions& /*options*/, 
   shown.add(model::recompute_view(trace.path, trace.analysis),
             [&](const auto& view) { return recompute_text(view, style); });
   return {};
+}
+
+View of_memory() {
+  return [of_process = of_loaded(show_memory)](const std::string& command, const ShowOptions& options) {
+    return options.job ? show_job(command + " --job", options) : of_process(command, options);
+  };
 }
 
 Status show_reserved(const LoadedTrace& trace, const ShowOptions& options, const Style& style, Shown& shown) {
@@ -368,12 +397,15 @@ void add_show_command(Parser app, int& exit_code) {
 
   auto memory = std::make_shared<ShowOptions>();
   view = add_view(command, "memory", "The whole process: what is resident besides torch's memory, by step and class",
-                  memory, of_loaded(show_memory), exit_code);
+                  memory, of_memory(), exit_code);
+  view.add_flag("--job", memory->job,
+                "All processes of the job instead, its shared memory, and its control group's page cache");
   view.footer(
       "What the kernel counts of the process, sampled beside the run. Classes are read seldom. \"else\" is what is\n"
       "not in blocks of torch's allocator; \"change\" is since the first reading of the classes.\n\n"
       "Examples:\n"
       "  dc-memtrace show memory out/\n"
+      "  dc-memtrace show memory out/ --job\n"
       "  dc-memtrace show memory out/rank0.dcmt --json");
 
   auto native = std::make_shared<ShowOptions>();

@@ -14,6 +14,7 @@
 #include "analyzer/generated/linted.h"
 #include "analyzer/model/curve_view.h"
 #include "analyzer/model/holders_view.h"
+#include "analyzer/model/job_view.h"
 #include "analyzer/model/memory_view.h"
 #include "analyzer/model/native_view.h"
 #include "analyzer/model/proof.h"
@@ -30,6 +31,7 @@
 #include "analyzer/testing/allocator_program.h"
 #include "analyzer/testing/allocator_samples.h"
 #include "analyzer/testing/forked_samples.h"
+#include "analyzer/testing/job_samples.h"
 #include "analyzer/testing/layers.h"
 #include "analyzer/testing/native_samples.h"
 #include "analyzer/testing/object_samples.h"
@@ -257,7 +259,8 @@ TEST(JsonSchema, DocumentedKeysAndWrittenKeysAgree) {
   TestTrace objects;
   TestTrace forked;
   TestTrace native;
-  for (TestTrace* each : {&outside, &files, &objects, &forked, &native}) {
+  TestTrace job;
+  for (TestTrace* each : {&outside, &files, &objects, &forked, &native, &job}) {
     for (int step = 0; step < 60; ++step) {
       each->drop(each->allocate(100));
       each->step(step);
@@ -268,6 +271,7 @@ TEST(JsonSchema, DocumentedKeysAndWrittenKeysAgree) {
   ASSERT_TRUE(testing::add_object_samples(objects.save(), {}).ok());
   ASSERT_TRUE(testing::add_forked_children(forked.save(), {}).ok());
   ASSERT_TRUE(testing::add_native_samples(native.save(), {}).ok());
+  ASSERT_TRUE(testing::add_job_samples(job.save(), {}).ok());
 
   TestTrace twice;
   std::vector<TestTrace::Handle> state;
@@ -328,8 +332,8 @@ TEST(JsonSchema, DocumentedKeysAndWrittenKeysAgree) {
 
   std::vector<std::string> folders;
   for (const TestTrace* each :
-       {&trace, &layers, &empty, &streams, &growing, &outside, &files, &objects, &forked, &native, &twice, &fenced,
-        &reserved, &not_modelled, &fragmented, &refused, &kept_on_gpu, &watched, &tied})
+       {&trace, &layers, &empty,  &streams,  &growing,      &outside,    &files,   &objects,     &forked,  &native,
+        &job,   &twice,  &fenced, &reserved, &not_modelled, &fragmented, &refused, &kept_on_gpu, &watched, &tied})
     folders.push_back(each->folder().string());
   const auto traces = load_traces(folders, std::nullopt);
   ASSERT_TRUE(traces.ok());
@@ -352,6 +356,14 @@ TEST(JsonSchema, DocumentedKeysAndWrittenKeysAgree) {
     }
     schema.check(json(model::recompute_view(path, analysis)), "show recompute", "recompute");
     schema.check(json(model::memory_view(path, analysis)), "show memory", "memory");
+    model::JobOfTrace of_trace;
+    of_trace.path = path;
+    of_trace.history = loaded.data->job;
+    of_trace.pinned.emplace_back().asked = Bytes(1000);
+    of_trace.gpus.emplace_back().used = Bytes(3000);
+    for (const model::JobView& view : model::job_views({of_trace})) {
+      schema.check(json(view), "show memory --job", "job");
+    }
     schema.check(json(model::native_view(path, analysis)), "show native", "native");
     for (const std::vector<std::string>& ifs : {std::vector<std::string>{"max_split_size_mb:64"}, {}}) {
       const auto view = model::reserved_view(path, analysis, "oom", ifs);
@@ -464,6 +476,7 @@ TEST(JsonSchema, ThePageSaysWhatTheModelSays) {
   model.add<model::HoldersView>();
   model.add<model::SavedView>();
   model.add<model::RecomputeView>();
+  model.add<model::JobView>();
   model.add<model::MemoryView>();
   model.add<model::NativeView>();
   model.add<model::ReservedView>();

@@ -8,6 +8,7 @@
 #include "render/wording/finding_words.h"
 #include "render/wording/fragmented_words.h"
 #include "render/wording/growth_words.h"
+#include "render/wording/job_words.h"
 #include "render/wording/reference_words.h"
 #include "trace/base/shell_words.h"
 
@@ -164,6 +165,7 @@ std::string body(const Report& report, const Style& style) {
     if (!said) text += peak_lines(device, report.facts.history, style);
     if (!snapshot && &device == &report.devices.front()) text += composition_line(report.peak, style);
   }
+  if (report.job) text += left("whole job", 16) + wording::job_line(*report.job, style.form()) + "\n";
   if (snapshot) text += sites_of_snapshot(report, style);
   text += "\n";
   for (const ReportedFinding& finding : report.findings) {

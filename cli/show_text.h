@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "analyzer/model/holders_view.h"
+#include "analyzer/model/job_view.h"
 #include "analyzer/model/memory_view.h"
 #include "analyzer/model/native_view.h"
 #include "analyzer/model/recompute_view.h"
@@ -22,6 +23,7 @@ namespace dcmt::cli {
 [[nodiscard]] std::string releases_text(const model::ReleasesView& view, const Style& style);
 [[nodiscard]] std::string holders_text(const model::HoldersView& view, const Style& style);
 [[nodiscard]] std::string native_text(const model::NativeView& view, const Style& style);
+[[nodiscard]] std::string job_text(const model::JobView& view, const Style& style);
 [[nodiscard]] std::string memory_text(const model::MemoryView& view, const Style& style);
 [[nodiscard]] std::string recompute_text(const model::RecomputeView& view, const Style& style);
 [[nodiscard]] std::string reserved_text(const model::ReservedView& view, const Style& style);

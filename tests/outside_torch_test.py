@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 import pathlib
 import re
-import signal
 import sqlite3
 import subprocess
 import sys
-import time
 
 import pytest
 
+import control_groups
 import recorded
 
 PROGRAM = recorded.PROGRAMS / "outside_torch.py"
@@ -92,24 +90,9 @@ def test_programs_that_let_go_are_silent(tmp_path, kinds):
 
 @pytest.fixture
 def control_group():
-    """A control group of version 1 or 2 with 1 GiB of memory, if this test may create one."""
-    version_1 = pathlib.Path("/sys/fs/cgroup/memory")
-    group = (version_1 if version_1.exists() else version_1.parent) / f"dc-memtrace-test-{os.getpid()}"
-    try:
-        group.mkdir()
-        (group / ("memory.limit_in_bytes" if version_1.exists() else "memory.max")).write_text(str(1 << 30))
-    except OSError as error:
-        with contextlib.suppress(OSError):
-            group.rmdir()
-        pytest.skip(f"no control group can be made here: {error}")
-    yield group
-    # A group can be removed after its last process has ended.
-    while processes := (group / "cgroup.procs").read_text().split():
-        for process in processes:
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(int(process), signal.SIGKILL)
-        time.sleep(0.05)
-    group.rmdir()
+    """A control group with 1 GiB of memory, if this test may create one."""
+    with control_groups.made(1 << 30) as group:
+        yield group
 
 
 def expect_killed(folder: pathlib.Path, limit: int) -> None:
@@ -131,7 +114,7 @@ def test_a_program_that_its_control_group_had_killed(tmp_path, control_group):
     """The recorder and its spool are in the same group."""
     folder = tmp_path / "out"
     command = [recorded.TOOL, "run", "-o", folder, "--", sys.executable, PROGRAM, "numpy", "--steps", "5000", "--times", "8"]
-    result = subprocess.run(["sh", "-c", f'echo $$ > {control_group}/cgroup.procs; exec "$@"', "sh", *map(str, command)],
+    result = subprocess.run(control_groups.command_in(control_group, command),
                             capture_output=True, text=True, timeout=180, env=recorded.environment())
     # The kernel may also kill the recorder: then `report` finishes the trace.
     assert result.returncode in (137, -9), result.stderr

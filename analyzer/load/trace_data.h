@@ -19,6 +19,7 @@
 #include "analyzer/load/forked_memory.h"
 #include "analyzer/load/gpu_memory.h"
 #include "analyzer/load/huge_pages.h"
+#include "analyzer/load/job_history.h"
 #include "analyzer/load/lifetime_index.h"
 #include "analyzer/load/native_memory.h"
 #include "analyzer/load/owners.h"
@@ -76,6 +77,7 @@ class TraceData {
   std::vector<GpuMemory> gpu_memory;      ///< as the driver counted it, by GPU and time
   ProcessMemory memory;                   ///< as the kernel counted it
   ForkedMemory forked;                    ///< of the process's forked children
+  JobHistory job;                         ///< of all processes of the job, if this trace has it
   NativeMemory native;                    ///< allocations of C and C++, sampled
   WatchedCounts watched;                  ///< reference counts, with each change
   std::vector<SourceFile> sources;        ///< ascending by path

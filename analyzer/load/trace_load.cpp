@@ -174,6 +174,7 @@ Status TraceData::load_rows(Database& database) {
   DCMT_ASSIGN_OR_RETURN(owners, Owners::load(database));
   DCMT_ASSIGN_OR_RETURN(memory, ProcessMemory::load(database));
   DCMT_ASSIGN_OR_RETURN(forked, ForkedMemory::load(database));
+  DCMT_ASSIGN_OR_RETURN(job, JobHistory::load(database));
   DCMT_ASSIGN_OR_RETURN(native, NativeMemory::load(database));
   DCMT_ASSIGN_OR_RETURN(watched, WatchedCounts::load(database));
   DCMT_ASSIGN_OR_RETURN(gpu_memory, GpuMemory::load(database));

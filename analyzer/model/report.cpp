@@ -88,6 +88,7 @@ Report report_of(const std::string& path, const Analysis& analysis) {
   report.survivors = survivors_of(*analysis.data, analysis.survivors);
   report.watched = watched_storages(*analysis.data);
   report.facts = analysis.facts;
+  if (job_has_several(analysis.data->job)) report.job = job_peak(analysis.data->job);
   report.summary = summary_of(analysis);
   report.final_releases = final_releases_of(analysis.releases);
   report.outliving = outliving(*analysis.data, analysis.survivors);

@@ -7,6 +7,7 @@
 #include "analyzer/model/analysis.h"
 #include "analyzer/model/devices.h"
 #include "analyzer/model/findings.h"
+#include "analyzer/model/job_view.h"
 #include "analyzer/model/reference_story.h"
 #include "analyzer/model/releases.h"
 #include "analyzer/model/survivors.h"
@@ -60,6 +61,7 @@ struct Report {
   std::vector<analyzer::StepPeak> steps;
   Range<Survivors> survivors;
   std::optional<WatchedStorages> watched;
+  std::optional<JobMoment> job;
   analyzer::RunFacts facts;
 
   Summary summary;
@@ -80,6 +82,8 @@ struct Report {
     field("steps", &Report::steps, "of the first device, one for every step that ended");
     field("survivors", &Report::survivors, "one for every step that ended");
     field("watched", &Report::watched, "null: nothing was watched (`run --watch`)");
+    field("job", &Report::job,
+          "all processes of the job when they had most; null: it has one process, or another trace has it");
     field("facts", &Report::facts, "how much of the run is in the trace");
   }
 

@@ -5,6 +5,7 @@
 #include <type_traits>
 
 #include "trace/tables/holders.h"
+#include "trace/tables/job.h"
 #include "trace/tables/lifetimes.h"
 #include "trace/tables/marks.h"
 #include "trace/tables/memory.h"
@@ -38,6 +39,6 @@ using WrittenTables =
              IntervalCurveRow, KeySumRow, OutOfMemoryRow, ParameterRow, OperatorAliasRow, ScanRow, OwnerRow, HeldRow,
              ContainerRow, HeldInRow, ResidentRow, MappedRow, ArrayHolderRow, SegmentRow, GpuMemoryRow, ModuleRow,
              CollectionRow, ForkedRow, ForkedCollectionRow, WatchedCountRow, CountChangeRow, NativeSiteRow,
-             NativeFrameRow, NativeLiveRow, AllocatorRow>;
+             NativeFrameRow, NativeLiveRow, AllocatorRow, JobRow, JobProcessRow, JobSharedRow>;
 
 }  // namespace dcmt

@@ -149,6 +149,7 @@ Expected<RunResult> run(const RunOptions& options) {
   StatusLine line(!options.quiet, StatusPlace::kLastRow);
   Command command(pid, signals, line);
   Session session(options, folders, operators.origins, state, kRunRules);
+  session.begin_with(pid);
   JobProcesses processes(spool_folder, options.command, launch, session);
   Status recorded;
   try {

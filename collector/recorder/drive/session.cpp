@@ -116,14 +116,24 @@ Expected<std::size_t> Session::drain() {
     drained += *result;
     report_out_of_memory(*each->recorder);
   }
+  DCMT_RETURN_IF_ERROR(sample_job());
   note_moved(mover_.collect());
   return drained;
+}
+
+/// A trace that cannot be written is given up where its records are written.
+Status Session::sample_job() {
+  std::vector<JobMember> members;
+  for (auto& [source, process] : live_) members.push_back({process.pid, process.recorder.get()});
+  const Status sampled = job_.poll(members);
+  return rules_.ends_with_error ? sampled : Status();
 }
 
 Status Session::finish(RecordedProcess& process, const std::string& exit) {
   ProcessRecorder& recorder = *process.recorder;
   const bool refused = recorder.spool().state() == spool::AgentState::kRefused;
   if (refused) note(recorder.spool().message());
+  (void)job_.process_ends({process.pid, &recorder});
   const Status done = recorder.finish(exit, "finished");
   report_out_of_memory(recorder);
   note_signal(process, exit);

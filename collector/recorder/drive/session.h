@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "collector/recorder/console/step_growth.h"
+#include "collector/recorder/drive/job_samples.h"
 #include "collector/recorder/drive/recording_options.h"
 #include "collector/recorder/folder/local_folder.h"
 #include "collector/recorder/folder/run_folder.h"
@@ -63,6 +64,8 @@ class Session {
   Session(const RecordingOptions& options, TraceFolders folders, std::string origins, RunState& run,
           SessionRules rules);
 
+  /// The process that was started as the job: all below it count for the job's memory, recorded or not.
+  void begin_with(pid_t first) { job_.begin_with(first); }
   /// Begins the trace of a process, and adds its name to run.json. The result is valid until its trace is finished, or
   /// until drain() gives it up.
   Expected<RecordedProcess*> begin(NewProcess process);
@@ -95,6 +98,7 @@ class Session {
   [[nodiscard]] std::string status_line();
 
  private:
+  Status sample_job();
   void note_signal(const RecordedProcess& process, const std::string& exit);
   void note_moved(std::vector<MovedTrace> moved);
   void report_out_of_memory(ProcessRecorder& process);
@@ -108,6 +112,7 @@ class Session {
   TraceMover mover_;
   std::map<std::string, RecordedProcess> live_;  ///< by source
   std::vector<std::string> finished_;
+  JobSamples job_;
   StepGrowth growth_;
   const std::chrono::steady_clock::time_point began_ = std::chrono::steady_clock::now();
   std::vector<std::string> notes_;

@@ -73,8 +73,9 @@ Status ProcessRecorder::write_start_meta(const RunFacts& run) {
   DCMT_RETURN_IF_ERROR(writer.set_meta(meta::kCommand, shell_words(run.command)));
   if (!run.origins.empty()) DCMT_RETURN_IF_ERROR(writer.set_meta(meta::kOrigins, run.origins));
   DCMT_RETURN_IF_ERROR(writer.set_meta(meta::kPid, std::int64_t{facts.pid}));
-  lacks_rank_ = run.rank < 0 && facts.rank < 0;
-  DCMT_RETURN_IF_ERROR(writer.set_meta(meta::kRank, std::int64_t{run.rank >= 0 ? run.rank : facts.rank}));
+  rank_ = run.rank >= 0 ? run.rank : facts.rank;
+  lacks_rank_ = rank_ < 0;
+  DCMT_RETURN_IF_ERROR(writer.set_meta(meta::kRank, std::int64_t{rank_}));
   DCMT_RETURN_IF_ERROR(
       writer.set_meta(meta::kWorldSize, std::int64_t{run.rank >= 0 ? run.world_size : facts.world_size}));
   DCMT_RETURN_IF_ERROR(writer.set_meta(meta::kDetail, text_of(facts.detail)));
@@ -91,8 +92,9 @@ Status ProcessRecorder::find_rank() {
   lacks_rank_ = false;
   const std::optional<CurrentRank> found = current_rank(pid_);
   if (!found) return {};
+  rank_ = found->rank;
   drain_->changed();
-  DCMT_RETURN_IF_ERROR(drain_->writer().set_meta(meta::kRank, std::int64_t{found->rank}));
+  DCMT_RETURN_IF_ERROR(drain_->writer().set_meta(meta::kRank, std::int64_t{rank_}));
   return drain_->writer().set_meta(meta::kWorldSize, std::int64_t{found->world_size});
 }
 

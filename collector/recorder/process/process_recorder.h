@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "collector/recorder/assemble/assembler.h"
+#include "collector/recorder/process/job_rows.h"
 #include "collector/recorder/process/past_reading.h"
 #include "collector/recorder/process/readings.h"
 #include "collector/recorder/process/samplers.h"
@@ -77,6 +78,16 @@ class ProcessRecorder {
     return drain_->assembler().note(text);
   }
 
+  /// Adds the job's memory at one time to the trace. @param id  of the reading, from 1 on
+  Status add_job(RowId id, const JobMemory& memory, const JobQuestion& question) {
+    drain_->changed();
+    return write_job(drain_->writer(), id, memory, question);
+  }
+  /// -1: none, or not known yet.
+  [[nodiscard]] std::int32_t rank() const { return rank_; }
+  /// False of a launcher, which imports torch and never makes a tensor.
+  [[nodiscard]] bool has_content() const { return totals().peak_bytes > 0 || totals().steps > 0; }
+
   /// Drains the published records; commits at least every half second, and when the spool fills up. Returns the number
   /// of records.
   Expected<std::size_t> poll();
@@ -119,6 +130,7 @@ class ProcessRecorder {
   Readings readings_{*drain_, samplers_};
   std::unique_ptr<PastReading> past_;  ///< nullptr: it is over, or there is none
   pid_t pid_ = 0;                      ///< as in read_memory_of()
+  std::int32_t rank_ = -1;             ///< as in rank()
   bool lacks_rank_ = false;            ///< and it was not searched for after a step
   int variables_read_ = 0;             ///< how often those of the allocator were read
   bool counts_all_ = true;             ///< memory from before the recording is counted, too

@@ -47,12 +47,36 @@ TEST(CgroupMemory, TheLeastLimitOfTheGroupsAroundCounts) {
   EXPECT_EQ(memory.kills(), 2);
 }
 
+TEST(CgroupMemory, TheUseOfAGroupIsByWhatItIsFor) {
+  const ScratchFolder root;
+  const auto [group, is_v1] = own_group(root.path().string());
+  write_text(group / (is_v1 ? "memory.usage_in_bytes" : "memory.current"), "1000\n");
+  write_text(group / "memory.stat",
+             is_v1 ? "cache 1\nrss 2\nshmem 3\ntotal_cache 500\ntotal_rss 300\ntotal_shmem 120\ntotal_mapped_file 90\n"
+                   : "anon 300\nfile 500\nkernel 40\nsock 2\nshmem 120\nfile_mapped 90\n");
+  if (is_v1) write_text(group / "memory.kmem.usage_in_bytes", "42\n");
+  write_text(group / "cgroup.procs", "4711\n");
+  write_text(group / "below" / "cgroup.procs", "4712\n0\n");
+  const CgroupMemory memory = CgroupMemory::around({getpid(), getpid()}, root.path().string());
+  const auto use = memory.use();
+  ASSERT_TRUE(use);
+  EXPECT_EQ(use->used, 1000);
+  EXPECT_EQ(use->anonymous, 300);
+  EXPECT_EQ(use->file, 380);
+  EXPECT_EQ(use->mapped, 90);
+  EXPECT_EQ(use->shared, 120);
+  EXPECT_EQ(use->kernel, 42);
+  EXPECT_EQ(memory.processes(), (std::set<pid_t>{0, 4711, 4712}));
+}
+
 TEST(CgroupMemory, WithoutGroupsNothingIsKnown) {
   const ScratchFolder root;
   const CgroupMemory memory = CgroupMemory::of(getpid(), root.path().string());
   EXPECT_FALSE(memory.limit());
   EXPECT_FALSE(memory.used());
   EXPECT_FALSE(memory.kills());
+  EXPECT_FALSE(CgroupMemory::around({getpid()}, root.path().string()).use());
+  EXPECT_TRUE(CgroupMemory::around({}, root.path().string()).processes().empty());
 }
 
 }  // namespace

@@ -81,16 +81,6 @@ std::vector<Mapping> mappings_of(std::string_view smaps) {
   return mappings;
 }
 
-bool is_shared_memory(std::string_view path) {
-  return path.starts_with("/dev/shm/") || path.starts_with("/memfd:") || path.starts_with("/dev/zero") ||
-         path.starts_with("/SYSV") || path.starts_with("[anon_shmem");
-}
-
-bool is_of_recorder(std::string_view path) {
-  return path.find(".spool") != std::string_view::npos || path.starts_with("/memfd:dcmt") ||
-         path.starts_with("/memfd:dc-memtrace");
-}
-
 /// The class of a named mapping.
 MappingClass class_of_named(const Mapping& mapping, const std::set<std::string_view>& programs) {
   const std::string_view path = mapping.path;
@@ -294,6 +284,16 @@ std::int64_t bytes_of_line(std::string_view text, std::string_view key) {
 
 }  // namespace
 
+bool is_shared_memory(std::string_view path) {
+  return path.starts_with("/dev/shm/") || path.starts_with("/memfd:") || path.starts_with("/dev/zero") ||
+         path.starts_with("/SYSV") || path.starts_with("[anon_shmem");
+}
+
+bool is_of_recorder(std::string_view path) {
+  return path.find(".spool") != std::string_view::npos || path.starts_with("/memfd:dcmt") ||
+         path.starts_with("/memfd:dc-memtrace");
+}
+
 std::optional<ResidentMemory> parse_status(std::string_view status) {
   const auto of = [&](std::string_view key) { return bytes_of_line(status, key); };
   const std::int64_t anonymous = of("RssAnon:");
@@ -308,7 +308,9 @@ std::optional<ResidentMemory> resident_memory(pid_t pid) {
 std::optional<SharedMemory> parse_rollup(std::string_view rollup) {
   const auto of = [&](std::string_view key) { return std::max<std::int64_t>(0, bytes_of_line(rollup, key)); };
   if (bytes_of_line(rollup, "Rss:") < 0) return {};  // it has ended
-  return SharedMemory{of("Rss:"), of("Private_Dirty:") + of("SwapPss:")};
+  return SharedMemory{of("Rss:"),       of("Private_Dirty:") + of("SwapPss:"),
+                      of("Pss_Anon:"),  of("Pss_File:"),
+                      of("Pss_Shmem:"), of("SwapPss:")};
 }
 
 std::optional<SharedMemory> shared_memory(pid_t pid) {

@@ -26,10 +26,14 @@ struct ResidentMemory {
 /// Parses the text of /proc/PID/status.
 [[nodiscard]] std::optional<ResidentMemory> parse_status(std::string_view status);
 
-/// Bytes that are resident, and those of them that the process does not share.
+/// Bytes that are resident, and which of them the process does not share.
 struct SharedMemory {
   std::int64_t resident = 0;
   std::int64_t unshared = 0;  ///< changed, and in no other process; with its part of what is in swap
+  /// Of the resident ones, those without a file, of files and of shared memory. What several processes have counts in
+  /// equal parts for each (PSS).
+  std::int64_t anonymous = 0, file = 0, shared = 0;
+  std::int64_t swapped = 0;  ///< likewise
 };
 
 /// The kernel walks the page tables of the process, which takes milliseconds for each GiB. Nothing if the process has
@@ -37,6 +41,11 @@ struct SharedMemory {
 [[nodiscard]] std::optional<SharedMemory> shared_memory(pid_t pid);
 /// Parses the text of /proc/PID/smaps_rollup.
 [[nodiscard]] std::optional<SharedMemory> parse_rollup(std::string_view rollup);
+
+/// True for the path of a mapping of shared memory.
+[[nodiscard]] bool is_shared_memory(std::string_view path);
+/// True for one of this tool's.
+[[nodiscard]] bool is_of_recorder(std::string_view path);
 
 enum class MappingClass : std::uint8_t {
   kLibraries,      ///< programs and libraries, including their changed pages

@@ -136,6 +136,7 @@ TEST(ResidentMemory, OfThisProcessNewSharedMemoryIsSeen) {
 TEST(SharedMemory, TheRollupOfAProcessIsParsed) {
   const std::optional<SharedMemory> memory = parse_rollup(
       "55cee571c000-7fff946c1000 ---p 00000000 00:00 0      [rollup]\nRss:     100 kB\nPss:   70 kB\n"
+      "Pss_Anon:  50 kB\nPss_File:  17 kB\nPss_Shmem:  3 kB\n"
       "Private_Clean:  5 kB\nPrivate_Dirty:  60 kB\nSwap:   9 kB\nSwapPss:   4 kB\nLocked:  0 kB\n");
   ASSERT_TRUE(memory);
   EXPECT_EQ(memory->resident, 100 * 1024);
