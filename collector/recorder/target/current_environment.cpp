@@ -1,9 +1,12 @@
 #include "collector/recorder/target/current_environment.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <optional>
 #include <set>
 #include <span>
+#include <string>
+#include <system_error>
 #include <vector>
 
 #include "collector/scan/memory/process_memory.h"
@@ -36,12 +39,23 @@ bool sets_allocator(std::string_view name) {
          name.find("CONF", allocator) != std::string_view::npos;
 }
 
+/// Where the process has the address of its variables. A program can have a copy of the C library's `environ`, as the
+/// Python of Debian and Ubuntu has; the library then uses that copy.
+std::optional<scan::Address> environment_of(const scan::ProcessMemory& memory, pid_t pid) {
+  std::error_code failed;
+  const std::filesystem::path program = std::filesystem::read_symlink("/proc/" + std::to_string(pid) + "/exe", failed);
+  if (!failed) {
+    if (const auto copy = scan::symbol_address(memory, program.string(), "environ")) return copy;
+  }
+  return scan::symbol_address(memory, "/libc.so.6", "environ");
+}
+
 }  // namespace
 
 bool for_each_variable(pid_t pid, std::size_t longest, const std::function<void(std::string_view)>& visit) {
   Expected<scan::ProcessMemory> memory = scan::ProcessMemory::open(pid);
   if (!memory.ok()) return false;
-  const std::optional<scan::Address> environment = scan::symbol_address(*memory, "/libc.so.6", "environ");
+  const std::optional<scan::Address> environment = environment_of(*memory, pid);
   scan::Address next = 0;
   if (!environment || !read_at(*memory, *environment, next)) return false;
   std::vector<char> bytes(longest + 1);

@@ -33,5 +33,26 @@ TEST(CurrentEnvironment, VariablesOfTheAllocatorAreAsTheyAreNow) {
   EXPECT_EQ(allocator_variables(0), "");
 }
 
+TEST(CurrentEnvironment, AProgramMayHaveACopyOfTheVariable) {
+  constexpr char kPython[] = "/usr/bin/python3";
+  if (access(kPython, X_OK) != 0) GTEST_SKIP() << "this system has no Python of its own";
+  int ready[2];
+  ASSERT_EQ(pipe(ready), 0);
+  const pid_t child = fork();
+  if (child == 0) {
+    dup2(ready[1], STDOUT_FILENO);
+    execl(kPython, kPython, "-ISc",
+          "import os, time; os.environ['PYTORCH_ALLOC_CONF'] = 'a:1'; os.write(1, b'x'); time.sleep(60)", nullptr);
+    _exit(127);
+  }
+  close(ready[1]);
+  char byte = 0;
+  EXPECT_EQ(read(ready[0], &byte, 1), 1);
+  EXPECT_EQ(allocator_variables(child), "PYTORCH_ALLOC_CONF=a:1");
+  kill(child, SIGKILL);
+  waitpid(child, nullptr, 0);
+  close(ready[0]);
+}
+
 }  // namespace
 }  // namespace dcmt::recorder
