@@ -10,6 +10,9 @@
 #include <thread>
 #include <vector>
 
+#include "collector/agent/provider.h"
+#include "collector/agent/testing/test_spool.h"
+
 namespace dcmt::torch_provider {
 namespace {
 
@@ -35,6 +38,8 @@ class Watchpoints : public ::testing::Test {
       seen.late = 0;
       seen.address = 0;
     }
+    agent::test_spool();  // the objects of the program are published
+    const agent::Inside inside;
     if (const char* why = make_watchpoints(note_write); why != nullptr) GTEST_SKIP() << why;
   }
   void TearDown() override { leave_watchpoints(); }
