@@ -103,7 +103,8 @@ def words_of_traces(trace):
     """Kinds, flags and the like, from columns that contain no names."""
     columns = (("mark", "kind"), ("mark", "flags"), ("mark", "trigger"), ("edge", "held"), ("edge", "holder"),
                ("edge", "confidence"), ("sample", "subject"), ("interval", "kept"), ("diagnostic", "code"), ("loss", "reason"),
-               ("held", "role"), ("meta", "key"), ("operator", "scope"), ("mapped", "class"))
+               ("held", "role"), ("meta", "key"), ("operator", "scope"), ("mapped", "class"), ("job_process", "role"),
+               ("job_shared", "kind"))
     words = set()
     for table, column in columns:
         words |= {row[0] for row in recorded.query(trace, f"SELECT DISTINCT {column} FROM {table}") if row[0]}
