@@ -4,37 +4,15 @@
 
 #include "analyzer/model/analysis.h"
 #include "analyzer/storages/stacks.h"
-#include "analyzer/testing/test_trace.h"
+#include "analyzer/testing/gpu_trace.h"
 #include "trace/base/quantities.h"
-#include "trace/sql/trace_file.h"
 
 namespace dcmt::analyzer {
 namespace {
 
+using testing::GpuTrace;
+using testing::loaded_trace;
 using testing::TestTrace;
-
-/// A trace of a followed allocator. The default stream's blocks, if nothing else is said.
-class Gpu : public TestTrace {
- public:
-  Gpu() {
-    gpu = 0;
-    stream = 0;
-  }
-  /// At a line of the program's, on a stream.
-  Handle at(std::int64_t line, std::int64_t on, std::int64_t bytes) {
-    stack = {{"/home/user/train.py", "main", line}};
-    stream = on;
-    return allocate(bytes);
-  }
-};
-
-TraceData loaded(const std::string& path) {
-  Expected<Database> database = open_trace(path);
-  EXPECT_TRUE(database.ok());
-  Expected<TraceData> data = TraceData::load(*database);
-  EXPECT_TRUE(data.ok()) << data.error().message;
-  return std::move(*data);
-}
 
 void change(const std::string& path, const std::string& sql) {
   Expected<Database> database = Database::open(path, OpenMode::kReadWrite);
@@ -44,7 +22,7 @@ void change(const std::string& path, const std::string& sql) {
 }
 
 /// A gathered buffer is dropped while a stream still uses it, and the next one is allocated beside it.
-void gathers(Gpu& trace, std::int64_t bytes, bool in_time, std::int64_t others = 0) {
+void gathers(GpuTrace& trace, std::int64_t bytes, bool in_time, std::int64_t others = 0) {
   const auto first = trace.at(12, 0, bytes);
   trace.at(13, 1, others);
   trace.drop_in_use(first);
@@ -55,7 +33,7 @@ void gathers(Gpu& trace, std::int64_t bytes, bool in_time, std::int64_t others =
 }
 
 TEST(AwaitsStream, WhatStoodInTheWayAtThePeakIsFound) {
-  Gpu trace;
+  GpuTrace trace;
   gathers(trace, 8 * kMiB, false, 4 * kMiB);
   const TraceData data = trace.load();
   const Analysis analysis = analyze(data);
@@ -87,18 +65,18 @@ TEST(AwaitsStream, WhatStoodInTheWayAtThePeakIsFound) {
 }
 
 TEST(AwaitsStream, WhatIsThroughBeforeTheNextIsAllocatedIsFine) {
-  Gpu trace;
+  GpuTrace trace;
   gathers(trace, 8 * kMiB, true, 4 * kMiB);
   EXPECT_TRUE(analyze(trace.load()).findings.empty());
 }
 
 TEST(AwaitsStream, WhatIsDoneWhereItsAddressIsHandedOutAgainDoesNotCountTwice) {
-  Gpu trace;
+  GpuTrace trace;
   gathers(trace, 8 * kMiB, false);
   const std::string path = trace.save();
   // Done at the event of the third block.
   change(path, "UPDATE block SET wait_seq_length = 1 WHERE id = 1");
-  const TraceData data = loaded(path);
+  const TraceData data = loaded_trace(path);
   ASSERT_EQ(data.stream_waits.front().done, Sequence(7));
   EXPECT_TRUE(analyze(data).findings.empty());
 }
@@ -108,14 +86,14 @@ TEST(AwaitsStream, LittleIsNoFinding) {
                                              {kMiB, std::int64_t{0}, true},
                                              {kMiB, 97 * kMiB, true},
                                              {kMiB, 99 * kMiB, false}}) {
-    Gpu trace;
+    GpuTrace trace;
     gathers(trace, bytes, false, others);
     EXPECT_EQ(analyze(trace.load()).findings.size(), found ? 1u : 0u) << bytes << " beside " << others;
   }
 }
 
 TEST(AwaitsStream, TheStepOfThePeakIsNamed) {
-  Gpu trace;
+  GpuTrace trace;
   trace.step(1);
   gathers(trace, 8 * kMiB, false, 0);
   trace.step(2);
@@ -126,7 +104,7 @@ TEST(AwaitsStream, TheStepOfThePeakIsNamed) {
 }
 
 TEST(AwaitsStream, PlacesAndStreamsOfTheAllocationAreApart) {
-  Gpu trace;
+  GpuTrace trace;
   std::vector<TestTrace::Handle> freed;
   for (const auto& [line, stream, bytes] : {std::tuple(12, 0, 2), {12, 0, 4}, {12, 0, 6}, {12, 1, 8}, {30, 1, 1}}) {
     freed.push_back(trace.at(line, stream, bytes * kMiB));
@@ -156,7 +134,7 @@ TEST(AwaitsStream, PlacesAndStreamsOfTheAllocationAreApart) {
 
 TEST(AwaitsStream, OnlyWindowsAreJudged) {
   for (const bool inside : {false, true}) {
-    Gpu trace;
+    GpuTrace trace;
     const auto first = trace.at(12, 0, 8 * kMiB);
     trace.kept_interval(1, Kept::kAll);
     trace.drop_in_use(first);
@@ -175,18 +153,18 @@ TEST(AwaitsStream, OnlyWindowsAreJudged) {
 }
 
 TEST(AwaitsStream, TracesWithoutTheFactsHaveNoFinding) {
-  Gpu trace;
+  GpuTrace trace;
   gathers(trace, 8 * kMiB, false);
   const std::string path = trace.save();
-  ASSERT_EQ(analyze(loaded(path)).findings.size(), 1u);
+  ASSERT_EQ(analyze(loaded_trace(path)).findings.size(), 1u);
   change(path,
          "ALTER TABLE block DROP COLUMN done_seq; ALTER TABLE block DROP COLUMN done_ns;"
          "ALTER TABLE block DROP COLUMN wait_seq_length; ALTER TABLE block DROP COLUMN wait_ns_length;"
          "PRAGMA user_version = 2");
-  EXPECT_TRUE(analyze(loaded(path)).findings.empty()) << "schema 2";
+  EXPECT_TRUE(analyze(loaded_trace(path)).findings.empty()) << "schema 2";
   trace.save();
   change(path, "UPDATE interval_curve SET active_peak_bytes = NULL");
-  const TraceData lifetimes = loaded(path);
+  const TraceData lifetimes = loaded_trace(path);
   EXPECT_TRUE(lifetimes.stream_waits.empty());
   EXPECT_EQ(lifetimes.blocks.begin()->stream, kNoStream);
   EXPECT_TRUE(analyze(lifetimes).findings.empty()) << "detail lifetimes";

@@ -7,23 +7,17 @@
 
 #include "analyzer/model/analysis.h"
 #include "analyzer/testing/allocator_program.h"
+#include "analyzer/testing/gpu_trace.h"
 #include "trace/base/quantities.h"
-#include "trace/sql/trace_file.h"
 
 namespace dcmt::analyzer {
 namespace {
 
 using testing::AllocatorProgram;
+using testing::GpuTrace;
+using testing::loaded_trace;
 using testing::SimulatedSettings;
 using testing::TestTrace;
-
-TraceData loaded_trace(const std::string& path) {
-  Expected<Database> database = open_trace(path);
-  EXPECT_TRUE(database.ok());
-  Expected<TraceData> data = TraceData::load(*database);
-  EXPECT_TRUE(data.ok()) << data.error().message;
-  return std::move(*data);
-}
 
 struct ProgramOf {
   std::string name;
@@ -398,21 +392,6 @@ TEST(RemarksOfSettings, SayWhichHadNoEffectAndWhy) {
                        "max_split_size_mb:64 had no effect on this run: no cached block of that size could have served "
                        "another request"}));
 }
-
-/// A trace of a followed allocator, without its segments.
-class GpuTrace : public TestTrace {
- public:
-  GpuTrace() {
-    gpu = 0;
-    stream = 0;
-  }
-  /// At a line of the program's, on a stream.
-  Handle at(std::int64_t line, std::int64_t on, std::int64_t bytes) {
-    stack = {{"/home/user/train.py", "main", line}};
-    stream = on;
-    return allocate(bytes);
-  }
-};
 
 /// One buffer after the other, each on the next of some streams.
 void alternate(GpuTrace& trace, std::int64_t streams, std::int64_t reserved) {

@@ -25,7 +25,7 @@ struct Call {
   std::vector<const Block*> made;
 };
 
-/// What a call needs when it is computed again: for a moment, all that it needed the first time.
+/// What a call needs at once when it is computed again.
 struct Spike {
   Sequence at;
   std::int64_t bytes = 0;

@@ -26,7 +26,7 @@ struct Recompute {
     field("modules", &Recompute::modules, "\"model.layers.*\": a * stands for any number");
     field("instances", &Recompute::instances, "modules of that name whose calls a backward followed");
     field("peak_bytes", &Recompute::peak, "predicted");
-    field("saved_bytes", &Recompute::saved, "the most that would not be kept at one moment");
+    field("saved_bytes", &Recompute::saved, "the most that would not be kept at one time");
     field("again_ns", &Recompute::again,
           "how long their calls took in the step of the peak; null: not known, as on a GPU");
   }

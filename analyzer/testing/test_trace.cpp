@@ -226,6 +226,10 @@ analyzer::TraceData TestTrace::load(const std::string& changes) {
     Expected<Database> changed = Database::open(path, OpenMode::kReadWrite);
     EXPECT_TRUE(changed.ok() && changed->execute(changes).ok()) << changes;
   }
+  return loaded_trace(path);
+}
+
+analyzer::TraceData loaded_trace(const std::string& path) {
   Expected<Database> database = open_trace(path);
   EXPECT_TRUE(database.ok()) << (database.ok() ? "" : database.error().message);
   Expected<analyzer::TraceData> data = analyzer::TraceData::load(*database);

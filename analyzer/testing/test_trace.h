@@ -266,6 +266,9 @@ class TestTrace {
   std::vector<IntervalCurveRow> curves_;
 };
 
+/// The trace in a file; the test fails if it cannot be read.
+[[nodiscard]] analyzer::TraceData loaded_trace(const std::string& path);
+
 inline constexpr char kGenerated[] = "/tmp/torchinductor_user/xq/cxq7.py";
 
 /// One training step of a compiled graph with `layers` gathered parameters of `bytes` each, prefetched one ahead. With
