@@ -140,3 +140,24 @@ dcmt_build() {
   dcmt_step "configuring ($1)" cmake --preset "$1" -DDCMT_PYTHON="$dcmt_python"
   dcmt_step "building ($1)" cmake --build --preset "$1" --parallel "$(nproc)" --target "${targets[@]:-all}"
 }
+
+# dcmt_first_build PRESET [TARGET...]: where build/PRESET is empty, builds what needs no torch while Python's packages are
+# installed: both take minutes, and an installation uses one core. What is still missing afterwards, because it failed,
+# is for the steps that follow: they do it again, and say what is wrong. For presets with a collector.
+dcmt_first_build() {
+  local installing targets=("${@:2}") cache=$dcmt_root/build/$1/CMakeCache.txt
+  [[ ! -e $cache ]] || return 0
+  cd "$dcmt_root" || exit 1
+  dcmt_need_space "building ($1) and installing torch" $((dcmt_build_gb + dcmt_torch_gb)) "Free some."
+  (
+    dcmt_setup_python
+    [[ $1 == release ]] || dcmt_setup_test_requirements
+  ) >>"$dcmt_log" 2>&1 &
+  installing=$!
+  dcmt_step "configuring ($1) without torch, which is installed meanwhile" \
+    cmake --preset "$1" -DDCMT_COLLECTOR=OFF -DDCMT_EXECUTOR=OFF
+  dcmt_step "building ($1) what needs no torch" \
+    cmake --build --preset "$1" --parallel "$(nproc)" --target "${targets[@]:-all}"
+  wait $installing || true
+  sed -i -E 's/^(DCMT_COLLECTOR|DCMT_EXECUTOR):BOOL=OFF/\1:BOOL=ON/' "$cache"
+}
