@@ -113,8 +113,9 @@ dcmt_setup_python() {
   dcmt_find_missing requirements.txt --exact
   [[ ${dcmt_missing[*]} != *torch* ]] ||
     dcmt_need_space "installing torch" $dcmt_torch_gb "Free some, or set DCMT_PYTHON to a Python that has torch."
+  # Python compiles a file at its first import; most files of torch are never imported.
   ((${#dcmt_missing[@]} == 0)) ||
-    dcmt_step "installing ${dcmt_missing[*]}" "$dcmt_python" -m pip install "${dcmt_missing[@]}"
+    dcmt_step "installing ${dcmt_missing[*]}" "$dcmt_python" -m pip install --no-compile "${dcmt_missing[@]}"
 }
 
 # Makes the imports of the tests available to dcmt_python: in .venv, or beside a Python that the project does not own.
