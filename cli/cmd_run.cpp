@@ -17,6 +17,7 @@
 #include "cli/rank_summaries.h"
 #include "cli/recording_options.h"
 #include "cli/watch_places.h"
+#include "collector/recorder/console/status_line.h"
 #include "collector/recorder/drive/run.h"
 #include "collector/recorder/target/launch.h"
 #include "trace/base/printable.h"
@@ -34,6 +35,7 @@ constexpr char kFooter[] =
     "Examples:\n"
     "  dc-memtrace run train.py --epochs 3\n"
     "  dc-memtrace run -o out -- python train.py\n"
+    "  dc-memtrace run --live train.py\n"
     "  dc-memtrace run -o out --detail full -- torchrun --nproc_per_node 2 train.py\n"
     "  dc-memtrace run --operators my_operators.toml -- python train.py\n"
     "  dc-memtrace run --standby -- python train.py\n"
@@ -143,6 +145,10 @@ void add_run_command(Parser app, int& exit_code) {
   run.add_flag("!--no-hold", options->holds,
                "Do not let the program wait while its variables are read. Without this option it waits some 10 ms at "
                "a time, 0.6 s and 0.2 % of its time in all");
+  run.add_flag(
+      "--live", options->live,
+      "Show the curve of the memory, what has most of it, the ranks, and the findings so far, in the last rows "
+      "of the terminal; the program's output goes on above");
   auto watch = std::make_shared<std::vector<std::string>>();
   add_watch_option(run, *watch);
   auto standby = std::make_shared<bool>(false);
@@ -162,6 +168,13 @@ void add_run_command(Parser app, int& exit_code) {
     }
     if (options->command.empty()) throw UsageError{"a command, such as train.py, is required"};
     options->command = with_interpreter(std::move(options->command));
+    if (options->live && (options->quiet || *standby))
+      throw UsageError{"--live shows what --quiet or --standby does not"};
+    if (options->live && !recorder::terminal_has_last_rows()) {
+      throw UsageError{
+          "--live needs a terminal as standard error. Without it, dc-memtrace report last reads a "
+          "recording at any time"};
+    }
     // If steps are named, only these are kept.
     if (!options->retention.steps.empty() && !every.given()) options->retention.every = 0;
     if (const Status set = set_watch(*watch, *options); !set.ok()) {

@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "collector/recorder/assemble/alive_now.h"
 #include "collector/recorder/assemble/census_book.h"
 #include "collector/recorder/assemble/code_stacks.h"
 #include "collector/recorder/assemble/growth_watch.h"
@@ -72,7 +73,7 @@ class Assembler::Impl {
         lifetimes_(journal_, dictionary_, operators_, censuses_, owners_, streams_, growth_, modules_),
         marks_(journal_, dictionary_, lifetimes_, phases_),
         references_(journal_, code_stacks_, lifetimes_),
-        out_of_memory_(journal_, operators_, lifetimes_, marks_, censuses_) {}
+        out_of_memory_(journal_, operators_, lifetimes_, marks_, censuses_, places_) {}
 
   Status start();
   Status resume();
@@ -162,6 +163,10 @@ class Assembler::Impl {
     return journal_.diagnose("owners_off", why);
   }
   std::vector<OomFacts> drain_out_of_memory() { return out_of_memory_.drain(); }
+  [[nodiscard]] Expected<std::vector<AliveGroup>> alive_now(std::size_t most) {
+    return recorder::alive_now(lifetimes_, owners_, places_, most);
+  }
+  std::int64_t take_highest() { return lifetimes_.take_highest(); }
 
  private:
   /// What began by this record and is alive has outlived its step, or the latest reading of everything missed it. A
@@ -233,6 +238,7 @@ class Assembler::Impl {
   Lifetimes lifetimes_;
   Marks marks_;
   ReferenceBook references_;
+  StackPlaces places_{journal_};
   OutOfMemory out_of_memory_;
   Threads threads_{journal_};
   std::int64_t records_ = 0;
@@ -655,6 +661,9 @@ std::vector<BlockPlace> Assembler::cpu_blocks() const { return impl_->cpu_blocks
 void Assembler::begin_cpu_peak() { impl_->begin_cpu_peak(); }
 
 std::vector<OomFacts> Assembler::drain_out_of_memory() { return impl_->drain_out_of_memory(); }
+
+Expected<std::vector<AliveGroup>> Assembler::alive_now(std::size_t most) { return impl_->alive_now(most); }
+std::int64_t Assembler::take_highest() { return impl_->take_highest(); }
 
 const std::string& Assembler::drained() const { return impl_->drained(); }
 

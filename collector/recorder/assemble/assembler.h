@@ -20,6 +20,7 @@
 #include "collector/recorder/assemble/owner_book.h"
 #include "collector/recorder/assemble/past.h"
 #include "collector/recorder/assemble/small_growth.h"
+#include "collector/recorder/console/alive_group.h"
 #include "collector/recorder/console/oom_lines.h"
 #include "collector/recorder/keep/retention_policy.h"
 #include "collector/recorder/target/resident_memory.h"
@@ -137,6 +138,10 @@ class Assembler {
   /// The live memory at the out-of-memory errors since the last call. Only the first few errors of a process are
   /// analysed.
   std::vector<OomFacts> drain_out_of_memory();
+  /// What occupies most memory now.
+  [[nodiscard]] Expected<std::vector<AliveGroup>> alive_now(std::size_t most);
+  /// The highest allocated bytes since the last call, of the device with the highest peak.
+  std::int64_t take_highest();
   /// The argument of the last commit(), by this or an earlier recorder.
   [[nodiscard]] const std::string& drained() const;
 

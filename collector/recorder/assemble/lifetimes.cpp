@@ -413,7 +413,11 @@ Status Lifetimes::block_alloc(const wire::BlockRecord& record) {
 }
 
 void Lifetimes::see_height(Device device, std::int64_t allocated) {
-  peak_ = std::max(peak_, allocated);
+  if (allocated > peak_) {
+    peak_ = allocated;
+    peak_device_ = device;
+  }
+  if (device.gpu() == peak_device_.gpu()) highest_ = std::max(highest_, allocated);
   if (device.gpu()) return;
   cpu_peak_ = std::max(cpu_peak_, allocated);
   cpu_highest_ = std::max(cpu_highest_, allocated);

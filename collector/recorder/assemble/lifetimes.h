@@ -5,8 +5,10 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "collector/recorder/assemble/census_book.h"
@@ -105,6 +107,10 @@ class Lifetimes {
   [[nodiscard]] std::int64_t allocated() const { return journal_.rows.sums().allocated(); }
   /// Highest allocated bytes of any device.
   [[nodiscard]] std::int64_t peak() const { return peak_; }
+  /// The GPU with the peak, as in BlockRow; nullopt: the CPU has it.
+  [[nodiscard]] std::optional<std::int64_t> peak_device() const { return peak_device_.gpu(); }
+  /// The highest allocated bytes of that device since the last call.
+  std::int64_t take_highest() { return std::exchange(highest_, journal_.rows.sums().allocated(peak_device_)); }
   /// For the CPU: allocated bytes, their peak, and their peak since begin_cpu_peak().
   [[nodiscard]] CpuBytes cpu_bytes() const;
   void begin_cpu_peak() { cpu_highest_ = cpu_bytes().allocated; }
@@ -175,6 +181,8 @@ class Lifetimes {
   std::int64_t unseen_changes_ = 0;
   std::int64_t lost_deaths_ = 0;
   std::int64_t peak_ = 0;
+  Device peak_device_ = *Device::from_wire(wire::kCpuDevice);
+  std::int64_t highest_ = 0;  ///< as in take_highest()
   std::int64_t reserved_peak_ = 0;
   std::int64_t cpu_peak_ = 0;
   std::int64_t cpu_highest_ = 0;

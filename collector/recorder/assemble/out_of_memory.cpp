@@ -67,7 +67,7 @@ Status OutOfMemory::analyse(const OutOfMemoryRow& row) {
   facts.total = row.total;
   DCMT_ASSIGN_OR_RETURN(std::string name, journal_.writer.text(operators_.running_name()));
   facts.operator_name = std::move(name);
-  DCMT_ASSIGN_OR_RETURN(std::string place, site(row.where.stack));
+  DCMT_ASSIGN_OR_RETURN(std::string place, places_.of(row.where.stack));
   facts.site = std::move(place);
   DCMT_RETURN_IF_ERROR(find_alive(row, error));
   if (error.held.empty() || operators_.running() == 0) return complete(error);
@@ -115,7 +115,7 @@ Status OutOfMemory::find_alive(const OutOfMemoryRow& row, Pending& error) {
   std::map<std::string, OomGroup> by_site;
   for (std::size_t i = 0; i < stacks.size(); ++i) {
     const auto& [stack, part] = stacks[i];
-    DCMT_ASSIGN_OR_RETURN(std::string name, i < kMostStacks ? site(stack) : std::string("other places"));
+    DCMT_ASSIGN_OR_RETURN(std::string name, i < kMostStacks ? places_.of(stack) : std::string("other places"));
     OomGroup& group = by_site[name];
     group.bytes += part.bytes;
     group.blocks += part.blocks;
@@ -160,28 +160,6 @@ Status OutOfMemory::complete(Pending& error) {
   sort_by_bytes(facts.holders);
   seen_.push_back(std::move(facts));
   return {};
-}
-
-Expected<std::string> OutOfMemory::site(RowId stack) {
-  std::string innermost;
-  std::string own;
-  DCMT_RETURN_IF_ERROR(
-      each_row(journal_.writer.database(),
-               "WITH RECURSIVE up(parent, frame, depth) AS (SELECT parent, frame, 0 FROM stack WHERE id = " +
-                   std::to_string(stack) +
-                   " UNION ALL SELECT s.parent, s.frame, depth + 1 FROM stack s JOIN up ON s.id = up.parent)"
-                   " SELECT file.text, line, function.text FROM up JOIN frame ON frame.id = up.frame"
-                   " JOIN string file ON file.id = file JOIN string function ON function.id = function ORDER BY depth",
-               [&](const Statement& row) {
-                 if (!own.empty()) return;
-                 const std::string_view file = row.text(0);
-                 std::string place(short_path(file));
-                 place += ":" + std::to_string(row.integer(1)) + " ";
-                 place += row.text(2);
-                 if (innermost.empty()) innermost = place;
-                 if (is_compiler_output(file) || !is_library_file(file)) own = std::move(place);
-               }));
-  return own.empty() ? innermost : own;
 }
 
 std::vector<OomFacts> OutOfMemory::drain() { return std::exchange(seen_, {}); }

@@ -10,6 +10,7 @@
 #include "collector/recorder/assemble/lifetimes.h"
 #include "collector/recorder/assemble/marks.h"
 #include "collector/recorder/assemble/operators.h"
+#include "collector/recorder/assemble/stack_places.h"
 #include "collector/recorder/console/oom_lines.h"
 #include "collector/recorder/keep/journal.h"
 #include "trace/base/status.h"
@@ -21,8 +22,13 @@ namespace dcmt::recorder {
 class OutOfMemory {
  public:
   OutOfMemory(Journal& journal, const Operators& operators, Lifetimes& lifetimes, const Marks& marks,
-              const CensusBook& censuses)
-      : journal_(journal), operators_(operators), lifetimes_(lifetimes), marks_(marks), censuses_(censuses) {}
+              const CensusBook& censuses, StackPlaces& places)
+      : journal_(journal),
+        operators_(operators),
+        lifetimes_(lifetimes),
+        marks_(marks),
+        censuses_(censuses),
+        places_(places) {}
 
   Status apply(const wire::OutOfMemoryRecord& record);
   /// An operator of the current record's thread has ended. If its memory request failed, the agent has made a census of
@@ -51,13 +57,13 @@ class OutOfMemory {
   Status analyse(const OutOfMemoryRow& row);
   Status find_alive(const OutOfMemoryRow& row, Pending& error);
   Status complete(Pending& error);
-  Expected<std::string> site(RowId stack);
 
   Journal& journal_;
   const Operators& operators_;
   Lifetimes& lifetimes_;
   const Marks& marks_;
   const CensusBook& censuses_;
+  StackPlaces& places_;
   std::int64_t count_ = 0;
   std::vector<Pending> pending_;
   std::vector<OomFacts> seen_;

@@ -49,6 +49,11 @@ class OwnerBook {
   [[nodiscard]] bool is_unsure_of(std::int64_t from, std::int64_t to) const;
   /// True if the latest readings have proved a holder of this live storage.
   [[nodiscard]] bool has_holder(RowId storage) const;
+  /// What this live storage is, by the latest readings.
+  [[nodiscard]] scan::Role role_of(RowId storage) const {
+    const auto said = said_.find(storage);
+    return said == said_.end() ? scan::Role::kNone : said->second.role;
+  }
   /// The reading failed.
   void cancel(scan::Scope scope) { under_way(scope) = {}; }
 

@@ -59,7 +59,7 @@ Expected<std::vector<Attachment>> prepare(const AttachOptions& options, SignalQu
 /// Waits until a process comes near the condition.
 Expected<Watched> wait_armed(const AttachOptions& options, SignalQueue& signals, StatusLine& line) {
   auto watched = wait_until_near(*options.when, options.pids, [&](const Watched& now) {
-    line.update([&] {
+    line.update([&](ScreenSize) {
       return "waits for " + text_of(options.when->condition) + " · rss " + rounded_bytes(now.highest_resident) +
              " at most";
     });

@@ -59,7 +59,7 @@ Status AttachedProcesses::record() {
         DCMT_RETURN_IF_ERROR(leave({&each}));
       }
     }
-    line_.update([this] { return status(); });
+    line_.update([this](ScreenSize) { return status(); });
     return Round{drained, session_.idle() || signals_.asked_to_end() || is_time_over()};
   };
   DCMT_RETURN_IF_ERROR(record_rounds(round));

@@ -1,11 +1,7 @@
 #include "collector/recorder/drive/group_witness.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -13,30 +9,10 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "collector/recorder/target/nameless_process.h"
+
 namespace dcmt::recorder {
 namespace {
-
-/// A signal by a name or by words of the command line is meant for the recorder.
-void become_nameless() {
-  prctl(PR_SET_NAME, "dcmt-witness");
-  char line[4096];
-  const int fd = open("/proc/self/stat", O_RDONLY | O_CLOEXEC);
-  const ssize_t bytes = fd >= 0 ? read(fd, line, sizeof line - 1) : -1;
-  if (fd >= 0) close(fd);
-  if (bytes <= 0) return;
-  line[bytes] = '\0';
-  // The addresses of the arguments: fields 48 and 49, counted after the end of the name.
-  const char* field = strrchr(line, ')');
-  for (int index = 2; field != nullptr && index < 48; ++index) {
-    field = strchr(field, ' ');
-    if (field != nullptr) ++field;
-  }
-  if (field == nullptr) return;
-  char* next = nullptr;
-  const std::uintptr_t begin = strtoull(field, &next, 10);
-  const std::uintptr_t end = strtoull(next, nullptr, 10);
-  if (begin != 0 && end > begin) memset(reinterpret_cast<void*>(begin), 0, end - begin);
-}
 
 /// Answers every byte with the signals since the last one, until the other end is closed.
 [[noreturn]] void witness(int fd, pid_t parent) {
@@ -46,7 +22,7 @@ void become_nameless() {
     const long most = sysconf(_SC_OPEN_MAX);
     for (int each = 1; each < (most > 0 && most < 65536 ? most : 65536); ++each) close(each);
   }
-  become_nameless();
+  become_nameless("dcmt-witness");
   [[maybe_unused]] const int moved = chdir("/");
   sigset_t all;
   sigfillset(&all);

@@ -20,6 +20,7 @@
 #include "collector/recorder/drive/child_process.h"
 #include "collector/recorder/drive/command.h"
 #include "collector/recorder/drive/job_processes.h"
+#include "collector/recorder/drive/live_figures.h"
 #include "collector/recorder/drive/preload.h"
 #include "collector/recorder/drive/record_rounds.h"
 #include "collector/recorder/drive/session.h"
@@ -59,8 +60,15 @@ Status record(Command& command, JobProcesses& processes, Session& session, Signa
               const RunOptions& options, StatusLine& line) {
   using Clock = std::chrono::steady_clock;
   std::optional<Clock::time_point> ended;
+  LiveFigures live;
+  const auto status = [&](ScreenSize screen) -> std::string {
+    if (session.idle()) return {};
+    std::string text = session.status_line() + (command.wait_status() ? " · the program has ended" : "");
+    return options.live ? live.view(session, std::move(text), screen) : text;
+  };
   return record_rounds([&]() -> Expected<Round> {
     command.follow();
+    if (command.wait_status() && !ended) line.update_now(status);  // finishing the traces may take seconds
     DCMT_ASSIGN_OR_RETURN(const std::size_t drained, processes.drain(command));
     bool is_last = false;
     if (command.wait_status()) {
@@ -73,7 +81,7 @@ Status record(Command& command, JobProcesses& processes, Session& session, Signa
         is_last |= signals.asked_to_end() || (!options.wait_children && now - *ended > kGrace);
       }
     }
-    line.update([&] { return session.idle() ? "" : session.status_line(); });
+    line.update(status);
     return Round{drained, is_last};
   });
 }
@@ -146,7 +154,7 @@ Expected<RunResult> run(const RunOptions& options) {
   }
   DCMT_ASSIGN_OR_RETURN(pid_t pid, start_child(options.command, variables, signals));
 
-  StatusLine line(!options.quiet, StatusPlace::kLastRow);
+  StatusLine line(!options.quiet, StatusPlace::kLastRows);
   Command command(pid, signals, line);
   Session session(options, folders, operators.origins, state, kRunRules);
   session.begin_with(pid);

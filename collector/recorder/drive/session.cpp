@@ -35,12 +35,6 @@ bool has_content(const std::string& trace) {
   return row.ok() && *row && query->integer(0) != 0;
 }
 
-/// "rank 3", "process 4711".
-std::string name_of(const ProcessRecorder& recorder) {
-  const spool::ProcessFacts& facts = recorder.spool().facts();
-  return facts.rank >= 0 ? fmt::format("rank {}", facts.rank) : fmt::format("process {}", facts.pid);
-}
-
 /// The note of a MemoryError that ended the program; empty if none did.
 std::string memory_error_of(const std::string& trace) {
   Expected<Database> database = open_trace(trace);
@@ -59,6 +53,11 @@ bool is_there(const std::string& path) {
 }
 
 }  // namespace
+
+std::string name_of(const ProcessRecorder& recorder) {
+  return recorder.rank() >= 0 ? fmt::format("rank {}", recorder.rank())
+                              : fmt::format("process {}", recorder.spool().facts().pid);
+}
 
 Session::Session(const RecordingOptions& options, TraceFolders folders, std::string origins, RunState& run,
                  SessionRules rules)

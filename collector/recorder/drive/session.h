@@ -57,6 +57,9 @@ struct RecordedProcess {
   WatchedExit exit;
 };
 
+/// "rank 3", "process 4711".
+[[nodiscard]] std::string name_of(const ProcessRecorder& recorder);
+
 /// Thread-safety: none.
 class Session {
  public:

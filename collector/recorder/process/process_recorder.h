@@ -103,6 +103,11 @@ class ProcessRecorder {
   [[nodiscard]] const spool::SpoolReader& spool() const { return drain_->spool(); }
   [[nodiscard]] Totals totals() const { return drain_->assembler().totals(); }
   std::vector<OomFacts> drain_out_of_memory() { return drain_->assembler().drain_out_of_memory(); }
+  /// As in Assembler.
+  [[nodiscard]] Expected<std::vector<AliveGroup>> alive_now(std::size_t most) {
+    return drain_->assembler().alive_now(most);
+  }
+  std::int64_t take_highest() { return drain_->assembler().take_highest(); }
   [[nodiscard]] const std::string& trace_path() const { return trace_path_; }
   /// A value for meta::kExit if only the agent has seen the process's end: whether it exited normally.
   [[nodiscard]] std::string unseen_exit() const;
