@@ -153,13 +153,16 @@ std::optional<std::string> HolderNames::seen_category(StorageId storage) const {
   return seen(storage) ? std::optional<std::string>(kVariable) : std::nullopt;
 }
 
-bool HolderNames::was_met_early(const Storage& storage) const {
-  const Held* held = data_.owners.of(storage.id);
-  const Scan* scan = held != nullptr ? data_.owners.scan(held->scan) : nullptr;
+bool HolderNames::was_met_early(const Storage& storage, const Held& held) const {
+  const Scan* scan = data_.owners.scan(held.scan);
   if (scan == nullptr) return false;
+  const Mark* made_in = phases().at(storage.span.from_seq);
+  return made_in != nullptr && made_in == phases().at(scan->from);
+}
+
+const PhaseIndex& HolderNames::phases() const {
   if (!phases_) phases_.emplace(data_);
-  const Mark* made_in = phases_->at(storage.span.from_seq);
-  return made_in != nullptr && made_in == phases_->at(scan->from);
+  return *phases_;
 }
 
 double HolderNames::share_of_size(const Storage& storage) const {
@@ -215,8 +218,12 @@ bool HolderNames::is_replaced(StorageId storage) const {
 std::string HolderNames::category_of(StorageId storage) const {
   if (std::optional<std::string> category = seen_category(storage)) {
     const Storage* row = *category == kVariable ? data_.storages.find(storage) : nullptr;
-    if (row == nullptr || !was_met_early(*row)) return *category;
-    return as_others(categories_, storage).value_or(*category);
+    if (row == nullptr) return *category;
+    const Held& held = *data_.owners.of(storage);
+    if (was_met_early(*row, held)) return as_others(categories_, storage).value_or(*category);
+    if (was_met_in_backward(data_, phases(), held) && by_life(storage) == kSavedForBackward)
+      return std::string(kSavedForBackward);
+    return *category;
   }
   if (std::optional<std::string> category = as_others(categories_, storage)) return *category;
   return by_life(storage).value_or("not attributed");

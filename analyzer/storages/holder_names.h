@@ -64,8 +64,8 @@ class HolderNames {
 
   /// The purpose of a storage: "parameter", "gradient", "optimizer state", "buffer" or "saved for backward"; else
   /// "variable" if something with a name holds it. A reading in the phase that made the storage may be too early for
-  /// its graph: such a variable gets the category of others of its place and size. So does a storage that no scan
-  /// found. If no scan found any of this size there, the phases in which such storages begin and end decide
+  /// its graph: such a variable gets the category of others of its place and size. One in the backward may be too late:
+  /// was_met_in_backward(). A storage that no scan found gets the category of others, too. If no scan found any of this size there, the phases in which such storages begin and end decide
   /// (PhaseLives), else the others of its place. "not attributed" if these differ.
   [[nodiscard]] std::string category_of(StorageId storage) const;
 
@@ -112,7 +112,8 @@ class HolderNames {
   [[nodiscard]] bool lives_otherwise(const Storage& storage) const;
   /// True if the latest scan that found the storage was in the phase that made it: a variable has a tensor before the
   /// graph saves it.
-  [[nodiscard]] bool was_met_early(const Storage& storage) const;
+  [[nodiscard]] bool was_met_early(const Storage& storage, const Held& held) const;
+  [[nodiscard]] const PhaseIndex& phases() const;
   [[nodiscard]] std::optional<std::string> seen(StorageId storage) const;
   [[nodiscard]] std::optional<std::string> seen_category(StorageId storage) const;
 

@@ -22,6 +22,16 @@ bool comes_before(const TraceData& data, const Mark* made, const Mark& backward)
 
 }  // namespace
 
+bool was_met_in_backward(const TraceData& data, const PhaseIndex& phases, const Held& held) {
+  if (!held.role.empty() || !held.containers.empty()) return false;
+  const Storage* const storage = data.storages.find(held.storage);
+  const Scan* const scan = data.owners.scan(held.scan);
+  if (storage == nullptr || scan == nullptr) return false;
+  const Mark* const read_in = phases.at(scan->from);
+  return read_in != nullptr && is_phase(data, read_in, "backward") &&
+         is_phase(data, phases.at(storage->span.from_seq), "forward");
+}
+
 void PhaseLives::Ends::add(const Ends& one, Bytes of) {
   if (!size.valid()) size = of;
   sizes_differ = sizes_differ || of != size;
@@ -51,7 +61,8 @@ PhaseLives::PhaseLives(const TraceData& data) : phases_(data), steps_(steps_of(d
   for (const Held& held : data.owners.held) {
     const Storage* storage = data.storages.find(held.storage);
     if (storage == nullptr) continue;
-    add(*storage, turn_of(*storage, step_at(steps_, storage->span.from_seq)), {.read = 1});
+    const std::int64_t read = was_met_in_backward(data, phases_, held) ? 0 : 1;
+    add(*storage, turn_of(*storage, step_at(steps_, storage->span.from_seq)), {.read = read});
     if (held.role == kParameter) ++parameters_[storage->bytes];
   }
 }

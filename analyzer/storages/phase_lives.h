@@ -20,6 +20,10 @@ inline constexpr std::string_view kTemporary = "temporary";
 /// Storages that each step drops and replaces by others: an input or a result in a variable, or an input that waits.
 inline constexpr std::string_view kReplaced = "replaced each step";
 
+/// True if a reading found it, made in a forward, in no more than variables, while a backward ran. These may be
+/// variables of the backward's own code, as of a compiled graph's: they have what was saved, which the graph has dropped.
+[[nodiscard]] bool was_met_in_backward(const TraceData& data, const PhaseIndex& phases, const Held& held);
+
 /// A reading needs some milliseconds; it misses storages with shorter lives. If all storages of one place and size have
 /// the same kind of life in several steps, that determines their purpose. Else, the storages that a place makes as the
 /// first, the second, ... of their step are compared: batches may differ in size, and one line in a loop makes several
@@ -46,7 +50,7 @@ class PhaseLives {
     std::int64_t all = 0, temporary = 0, in_backward = 0, to_next_step = 0, replaced = 0;
     std::int64_t later = 0;   ///< ended in a later step, outside of a backward, or after the last step
     bool one_by_one = false;  ///< see replaced_one_by_one(); only by place and size
-    std::int64_t read = 0;    ///< those whose purpose readings found
+    std::int64_t read = 0;    ///< those whose purpose readings found: not was_met_in_backward()
     Bytes size = {};          ///< of the first of them
     bool sizes_differ = false;
     void add(const Ends& one, Bytes of);

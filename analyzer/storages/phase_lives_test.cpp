@@ -4,6 +4,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "analyzer/storages/holder_names.h"
@@ -79,6 +80,31 @@ TEST(PhaseLives, WhatIsKeptIsNotTemporaryAsOthersOfItsPlaceAre) {
   ASSERT_EQ(categories.size(), 13u);
   EXPECT_EQ(categories[1], "not attributed");
   EXPECT_EQ(categories[2], "temporary");
+}
+
+/// As in a compiled backward: its code has in variables what the graph saved, and the graph has dropped it.
+TEST(PhaseLives, WhatAReadingFoundInVariablesOfTheBackwardOnlyWasSavedForIt) {
+  const auto category = [](const char* read_in) {
+    TestTrace trace;
+    load_weights(trace);
+    for (int i = 0; i < 4; ++i) {
+      std::optional<Handle> saved;
+      const auto read = [&] {
+        trace.begin_reading();
+        trace.held(*saved, {.path = "Runner.call: buf1", .otherwise = true});
+      };
+      trace.phase("forward", [&] { saved = trace.allocate(kSaved); });
+      if (read_in == std::string_view("between")) read();
+      trace.phase("backward", [&] {
+        if (read_in == std::string_view("backward")) read();
+        trace.drop(*saved);
+      });
+      trace.step(i);
+    }
+    return category_of(trace.load(), kSaved);
+  };
+  EXPECT_EQ(category("backward"), "saved for backward");
+  EXPECT_EQ(category("between"), "variable") << "the program's variable: its loop runs then";
 }
 
 TEST(PhaseLives, OneThatLivesOtherwiseLeavesAllOfThemOpen) {
