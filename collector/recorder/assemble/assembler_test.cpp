@@ -89,13 +89,13 @@ TEST_F(AssemblerTest, LossesAndDiagnosticsAreRows) {
 TEST_F(AssemblerTest, GapIsALoss) {
   Recording recording = start();
   Assembler& assembler = *recording.assembler;
-  check(assembler.note_gap(1, 3));
-  check(assembler.note_gap(5, 5, true));
+  check(assembler.losses().gap(1, 3));
+  check(assembler.losses().gap(5, 5, true));
   for (const auto& [from, to] : {std::pair<std::uint64_t, std::uint64_t>{0, 3}, {7, 6}, {7, wire::kMaxSequence + 1}}) {
-    check(assembler.note_gap(from, to));  // impossible gaps
+    check(assembler.losses().gap(from, to));  // impossible gaps
   }
   EXPECT_EQ(assembler.last_seq(), 5u);
-  check(assembler.note_gap(4, 4));  // found later
+  check(assembler.losses().gap(4, 4));  // found later
   EXPECT_EQ(assembler.last_seq(), 5u);
   EXPECT_EQ(assembler.totals().lost, 5);
   check(assembler.finish());
@@ -110,10 +110,10 @@ TEST_F(AssemblerTest, LossesThatOnlyTheCounterHasAreALossOfUnknownTime) {
   s.add(RecordType::kLost, 4, wire::LostRecord{{}, 9, 400});  // in flight: not lost for lack of space
   Recording recording = start();
   recording.apply(s);
-  check(recording.assembler->note_lost(5));
-  check(recording.assembler->note_lost(7));
-  check(recording.assembler->note_lost(7));
-  check(recording.assembler->note_lost(std::uint64_t{1} << 31));  // a counter that the job has overwritten
+  check(recording.assembler->losses().counted(5));
+  check(recording.assembler->losses().counted(7));
+  check(recording.assembler->losses().counted(7));
+  check(recording.assembler->losses().counted(std::uint64_t{1} << 31));  // a counter that the job has overwritten
   check(recording.assembler->finish());
   const auto last = recording.assembler->last_seq();
   EXPECT_EQ(rows(recording.database(), "SELECT reason, count, from_ns, from_seq, to_seq, ns FROM loss ORDER BY id"),
@@ -213,7 +213,7 @@ TEST_F(AssemblerTest, TheRecordersOwnClockCountsIfItIsTheJobs) {
     s.clock(1'020'001'000);
     Recording recording = start();
     recording.apply(s);
-    check(recording.assembler->add_own_clock({40'002'000, agrees ? 1'040'001'000u : 5u, 2'000'000'000}));
+    check(recording.assembler->clock().read_own({40'002'000, agrees ? 1'040'001'000u : 5u, 2'000'000'000}));
     check(recording.assembler->finish());
     EXPECT_EQ(rows(recording.database(), "SELECT value FROM meta WHERE key = 'clock_readings'"),
               (Rows{agrees ? "3" : "2"}));
@@ -225,10 +225,10 @@ TEST_F(AssemblerTest, TheRecordersOwnClockCountsIfItIsTheJobs) {
 
 TEST_F(AssemblerTest, ForkedChildrenAndDamagedChunksAreSaid) {
   Recording recording = start();
-  check(recording.assembler->note_forked_children(0));
-  check(recording.assembler->note_forked_children(1));
-  check(recording.assembler->note_forked_children(2));
-  check(recording.assembler->note_damaged_chunks(3, 8));
+  check(recording.assembler->losses().forked_children(0));
+  check(recording.assembler->losses().forked_children(1));
+  check(recording.assembler->losses().forked_children(2));
+  check(recording.assembler->losses().damaged_chunks(3, 8));
   check(recording.assembler->finish());
   const Rows said = rows(recording.database(),
                          "SELECT code, string.text FROM diagnostic"
@@ -250,7 +250,7 @@ TEST_F(AssemblerTest, AReadingIsWantedOfWhatIsLargeAndHasOutlivedItsStep) {
     }
     Recording recording = start();
     recording.apply(s);
-    return recording.assembler->wants_reading();
+    return recording.assembler->readings().wants_reading();
   };
   EXPECT_TRUE(wanted(2, kLarge, false));
   EXPECT_TRUE(wanted(3, kLarge, false));
@@ -270,11 +270,11 @@ TEST_F(AssemblerTest, WhatHasOutlivedItsStepWithoutAHolderIsSearchedForInCpp) {
   Recording recording = start();
   recording.apply(s);
   const Assembler& assembler = *recording.assembler;
-  EXPECT_EQ(assembler.without_holder(false).storages, (std::vector<std::uint64_t>{0xB0}));
-  EXPECT_EQ(assembler.without_holder(true).storages, (std::vector<std::uint64_t>{0xB0, 0xB1}));
-  EXPECT_EQ(assembler.without_holder(true).least, kLarge) << "more than a twentieth of what is allocated";
-  EXPECT_TRUE(assembler.lacks_holders());
-  recording.assembler->reading_begins(scan::Scope::kAll);
+  EXPECT_EQ(assembler.readings().without_holder(false).storages, (std::vector<std::uint64_t>{0xB0}));
+  EXPECT_EQ(assembler.readings().without_holder(true).storages, (std::vector<std::uint64_t>{0xB0, 0xB1}));
+  EXPECT_EQ(assembler.readings().without_holder(true).least, kLarge) << "more than a twentieth of what is allocated";
+  EXPECT_TRUE(assembler.readings().lacks_holders());
+  recording.assembler->readings().begins(scan::Scope::kAll);
   MemoryReading reading;
   reading.from_ns = 100;
   reading.to_ns = 200;
@@ -285,9 +285,9 @@ TEST_F(AssemblerTest, WhatHasOutlivedItsStepWithoutAHolderIsSearchedForInCpp) {
     held.holders.push_back({"main: kept", "train.py:1", true, true});
     reading.found.storages.push_back(held);
   }
-  check(recording.assembler->reading_ended(reading));
-  EXPECT_EQ(assembler.without_holder(true).storages, (std::vector<std::uint64_t>{}));
-  EXPECT_FALSE(assembler.lacks_holders());
+  check(recording.assembler->readings().ended(reading));
+  EXPECT_EQ(assembler.readings().without_holder(true).storages, (std::vector<std::uint64_t>{}));
+  EXPECT_FALSE(assembler.readings().lacks_holders());
 }
 
 TEST_F(AssemblerTest, WhatWasReadIsNotWantedAgain) {
@@ -300,11 +300,11 @@ TEST_F(AssemblerTest, WhatWasReadIsNotWantedAgain) {
   steps(2, 3);
   Recording recording = start();
   recording.apply(s);
-  ASSERT_TRUE(recording.assembler->wants_reading());
-  recording.assembler->reading_begins(scan::Scope::kAll);
-  check(recording.assembler->reading_failed("it went away"));
-  EXPECT_TRUE(recording.assembler->wants_reading()) << "it came to nothing";
-  recording.assembler->reading_begins(scan::Scope::kAll);
+  ASSERT_TRUE(recording.assembler->readings().wants_reading());
+  recording.assembler->readings().begins(scan::Scope::kAll);
+  check(recording.assembler->readings().failed("it went away"));
+  EXPECT_TRUE(recording.assembler->readings().wants_reading()) << "it came to nothing";
+  recording.assembler->readings().begins(scan::Scope::kAll);
   MemoryReading reading;
   reading.from_ns = 100;
   reading.to_ns = 200;
@@ -313,22 +313,22 @@ TEST_F(AssemblerTest, WhatWasReadIsNotWantedAgain) {
   held.bytes = 1 << 20;
   held.holders.push_back({"main: kept", "train.py:1", true, true});
   reading.found.storages.push_back(held);
-  check(recording.assembler->reading_ended(reading));
-  EXPECT_FALSE(recording.assembler->wants_reading());
+  check(recording.assembler->readings().ended(reading));
+  EXPECT_FALSE(recording.assembler->readings().wants_reading());
   steps(4, 6);
   recording.apply(s);
-  EXPECT_FALSE(recording.assembler->wants_reading());
-  recording.assembler->reading_begins(scan::Scope::kAll);
+  EXPECT_FALSE(recording.assembler->readings().wants_reading());
+  recording.assembler->readings().begins(scan::Scope::kAll);
   s.storage_death(0xB0);
   s.birth(0xA2, 0xB0, 0, 1 << 20);  // at its address, during the reading: which of the two the reading found is unknown
   recording.apply(s);
   reading.from_ns = 0;
   reading.to_ns = 1'000'000'000;
-  check(recording.assembler->reading_ended(reading));
+  check(recording.assembler->readings().ended(reading));
   s.birth(0xA1, 0xB1, 0, 1 << 20);
   steps(7, 8);
   recording.apply(s);
-  EXPECT_TRUE(recording.assembler->wants_reading()) << "something new";
+  EXPECT_TRUE(recording.assembler->readings().wants_reading()) << "something new";
   check(recording.assembler->finish());
   EXPECT_EQ(rows(recording.database(), "SELECT storage, text, last_scan FROM owner JOIN string ON string.id = path"),
             (Rows{row(storage, "main: kept", 1)}));
@@ -350,8 +350,8 @@ TEST_F(AssemblerTest, GrowthNeedsNoSteps) {
       recording.apply(s);
       check(recording.assembler->commit("x"));
     }
-    EXPECT_EQ(recording.assembler->growing().goes_on, 8000);
-    const SmallBlocksThen small = recording.assembler->small_blocks();
+    EXPECT_EQ(recording.assembler->readings().growing().goes_on, 8000);
+    const SmallBlocksThen small = recording.assembler->readings().small_blocks();
     EXPECT_EQ(small.rounds, has_steps ? 1 : 0);
     EXPECT_EQ(small.bytes, has_steps ? 500 : 8000) << "at the end of a step, if there was one";
   }

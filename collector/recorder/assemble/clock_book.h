@@ -32,7 +32,8 @@ class ClockBook {
       : journal_(journal), fit_(origin.tsc_hz, {origin.tsc, origin.monotonic_ns}) {}
 
   Status read(const wire::ClockRecord& record);
-  /// As Assembler::add_own_clock().
+  /// Uses a reading of the recorder's while the job runs on this machine, because a quiet job rarely reads the clock.
+  /// No effect if the first reading does not agree with the job's clock.
   Status read_own(const ClockTriple& own);
   /// Monotonic time of a cycle counter's value.
   [[nodiscard]] std::int64_t ns(std::uint64_t tsc) const { return fit_.ns(tsc); }

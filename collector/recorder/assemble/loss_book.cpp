@@ -75,6 +75,12 @@ Status LossBook::counted(std::uint64_t counted) {
   return missing > 0 ? write(kNoRoom, missing, std::nullopt) : Status{};
 }
 
+Status LossBook::forked_children(std::uint32_t count) {
+  if (count == 0) return {};
+  const std::string who = count == 1 ? "a forked child is" : std::to_string(count) + " forked children are";
+  return journal_.diagnose("note", who + " not recorded and made tensors; what starts by exec (spawn) is recorded");
+}
+
 Status LossBook::commit() {
   LossRow row;
   row.count = journal_.rows.left_out();

@@ -19,10 +19,15 @@ class LossBook {
   /// Records that the agent declared lost.
   /// @param since_ns  when the first of them was lost
   Status lost(const wire::LostRecord& record, std::int64_t since_ns);
-  /// These three are as Assembler::note_gap(), note_damaged_chunks() and note_lost().
-  Status gap(std::uint64_t from, std::uint64_t to, bool damaged);
+  /// The records with sequences `from` to `to` will never arrive: their threads were killed, or they may have been in a
+  /// damaged part of the spool.
+  Status gap(std::uint64_t from, std::uint64_t to, bool damaged = false);
+  /// How many of a spool's chunks could not be read completely.
   Status damaged_chunks(std::uint64_t damaged, std::uint64_t all);
+  /// What the agent has counted as lost but has never reported: `counted` is its total. Call it last.
   Status counted(std::uint64_t counted);
+  /// How many forked children allocated memory and are not in the trace.
+  Status forked_children(std::uint32_t count);
   /// Writes the number of omitted lifetimes, if there are any.
   Status commit();
 

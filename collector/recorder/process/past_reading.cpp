@@ -69,9 +69,9 @@ Expected<bool> PastReading::poll() {
                                             static_cast<std::int64_t>(facts.start_monotonic_ns),
                                             static_cast<std::int64_t>(facts.first_seq)));
   is_known_ = true;
-  assembler.reading_begins(scan::Scope::kAll);
+  assembler.readings().begins(scan::Scope::kAll);
   DCMT_RETURN_IF_ERROR(apply_held());
-  return over(assembler.reading_ended(done));
+  return over(assembler.readings().ended(done));
 }
 
 Status PastReading::end() {

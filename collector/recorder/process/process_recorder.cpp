@@ -111,7 +111,7 @@ Status ProcessRecorder::read_allocator_variables() {
 
 Expected<std::size_t> ProcessRecorder::poll() {
   // Before the records are copied, so that no record is later than the reading.
-  if (const auto clock = read_own_clock()) DCMT_RETURN_IF_ERROR(drain_->assembler().add_own_clock(*clock));
+  if (const auto clock = read_own_clock()) DCMT_RETURN_IF_ERROR(drain_->assembler().clock().read_own(*clock));
   if (past_ != nullptr) {
     DCMT_ASSIGN_OR_RETURN(const bool is_over, past_->poll());
     if (!is_over) return 0;

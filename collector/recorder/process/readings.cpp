@@ -62,7 +62,7 @@ Status Readings::read(MemoryReader& reader, scan::Scope scope) {
 Progress Readings::progress() {
   const Totals& totals = process_.assembler().totals();
   highest_ = std::max(highest_, totals.allocated_bytes);
-  GrowingBytes growing = process_.assembler().growing();
+  GrowingBytes growing = process_.assembler().readings().growing();
   // Arrays held by a variable may have caused growth outside torch.
   growing.signs = std::max(growing.signs, samplers_.grown_outside());
   const double now = process_.seconds().value_or(0);
@@ -133,10 +133,11 @@ void Readings::serve_end() {
   const bool may_read = all_ != nullptr && begins_ && process_.seconds();
   const bool wants_all =
       may_read && last_readings_ < kMostLastReadings && all_->fits() &&
-      (assembler.wants_reading() ||
-       (last_readings_ == 0 && (assembler.lacks_holders() || objects_.wants_last(scan::Scope::kAll))));
+      (assembler.readings().wants_reading() ||
+       (last_readings_ == 0 && (assembler.readings().lacks_holders() || objects_.wants_last(scan::Scope::kAll))));
   const bool grows_outside = samplers_.grown_outside() > 0 || objects_.wants_last(scan::Scope::kVariables);
-  const bool wants_variables = may_read && !read_variables_last_ && (grows_outside || assembler.keeps_anything());
+  const bool wants_variables =
+      may_read && !read_variables_last_ && (grows_outside || assembler.readings().keeps_anything());
   process_.spool().answer(reads || wants_all || wants_variables ? AskedReading::kUnderWay : AskedReading::kDone);
   if (wants_variables && variables_->may_start()) {
     start(*variables_, scan::Scope::kVariables);
@@ -154,15 +155,15 @@ void Readings::start(MemoryReader& reader, scan::Scope scope, bool for_objects) 
   const bool waits = process_.spool().asked_reading() == AskedReading::kUnderWay && (held_ || program_ended_);
   began_[static_cast<std::size_t>(scope)] = {now, progress(), waits, false, program_ended_, for_objects};
   objects_.begin(scope);
-  assembler.reading_begins(scope);
+  assembler.readings().begins(scope);
   if (scope == scan::Scope::kAll && extra_ == Extra::kWanted) extra_ = Extra::kUnderWay;
-  scan::CensusOptions options{.smallest = static_cast<std::uint64_t>(assembler.smallest_followed()),
+  scan::CensusOptions options{.smallest = static_cast<std::uint64_t>(assembler.readings().smallest_followed()),
                               .unless_importing = for_objects && scope == scan::Scope::kVariables,
-                              .modules = assembler.modules()};
+                              .modules = assembler.readings().modules()};
   if (scope == scan::Scope::kAll) {
     options.native = scan::Native::kProved;
-    options.in_question = assembler.without_holder(program_ended_);
-    options.variables = assembler.cpp_variables();
+    options.in_question = assembler.readings().without_holder(program_ended_);
+    options.variables = assembler.readings().cpp_variables();
   }
   reader.start(std::move(options));
 }
@@ -178,7 +179,7 @@ Status Readings::receive(MemoryReader& reader, bool wait) {
     // A process that is ending cannot be read, and does not need to be.
     const spool::ProcessFacts& facts = process_.spool().facts();
     if (const pid_t pid = pid_here(facts.pid, facts.process_start); pid == 0 || is_leaving(pid)) return {};
-    return process_.assembler().reading_failed(reading->error().message);
+    return process_.assembler().readings().failed(reading->error().message);
   }
   // Apply first what the process has published up to the end of the reading.
   DCMT_RETURN_IF_ERROR(process_.drain().status());
@@ -192,7 +193,7 @@ Status Readings::receive(MemoryReader& reader, bool wait) {
   if (!began.for_objects && !requested_) {
     schedule_.done(done.scope, began.at, began.waits && !began.ended ? 0 : done.cpu_seconds, began.program);
   }
-  return process_.assembler().reading_ended(done);
+  return process_.assembler().readings().ended(done);
 }
 
 }  // namespace dcmt::recorder

@@ -50,13 +50,13 @@ Status Samplers::sample_last() {
 void Samplers::follow_small_growth(pid_t pid) {
   const std::optional<double> now = process_.seconds();
   if (!now) return;
-  const SmallBlocksThen then = process_.assembler().small_blocks();
+  const SmallBlocksThen then = process_.assembler().readings().small_blocks();
   if (!small_growth_.is_due(*now, then)) return;
   const std::optional<BytesBySize> live = read_small_block_sizes(pid, process_.spool().small_block_tables());
   if (!live) return small_growth_.give_up();
   for (const std::size_t size_class : small_growth_.add_reading(*now, then, *live)) {
     process_.spool().follow_size_class(size_class);
-    process_.assembler().size_is_followed(size_class);
+    process_.assembler().readings().size_is_followed(size_class);
   }
 }
 

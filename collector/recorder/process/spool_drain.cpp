@@ -81,7 +81,7 @@ Status SpoolDrain::commit() {
 
 Status SpoolDrain::skip_gap() {
   DCMT_RETURN_IF_ERROR(
-      assembler_->note_gap(spool_.next_sequence(), spool_.waiting() - 1, spool_.damaged_chunks() != 0));
+      assembler_->losses().gap(spool_.next_sequence(), spool_.waiting() - 1, spool_.damaged_chunks() != 0));
   spool_.skip_gap();
   return apply_sequenced();
 }
@@ -113,12 +113,13 @@ Status SpoolDrain::drain_rest() {
 Status SpoolDrain::note_losses() {
   if (spool_.damaged_chunks() != 0) {
     if (const std::uint64_t missing = spool_.missing_at_end(); missing != 0) {
-      DCMT_RETURN_IF_ERROR(assembler_->note_gap(spool_.next_sequence(), spool_.next_sequence() + missing - 1, true));
+      DCMT_RETURN_IF_ERROR(
+          assembler_->losses().gap(spool_.next_sequence(), spool_.next_sequence() + missing - 1, true));
     }
-    DCMT_RETURN_IF_ERROR(assembler_->note_damaged_chunks(spool_.damaged_chunks(), spool_.chunks()));
+    DCMT_RETURN_IF_ERROR(assembler_->losses().damaged_chunks(spool_.damaged_chunks(), spool_.chunks()));
   }
-  DCMT_RETURN_IF_ERROR(assembler_->note_lost(spool_.lost()));
-  return assembler_->note_forked_children(spool_.forked_children());
+  DCMT_RETURN_IF_ERROR(assembler_->losses().counted(spool_.lost()));
+  return assembler_->losses().forked_children(spool_.forked_children());
 }
 
 std::optional<double> SpoolDrain::seconds() const {

@@ -114,7 +114,7 @@ class AssemblerFixture : public ::testing::Test {
     }
     check(recording.assembler->finish());
     totals_ = recording.assembler->totals();
-    growing_ = recording.assembler->growing().goes_on;
+    growing_ = recording.assembler->readings().growing().goes_on;
     check(finish_trace(recording.database()));
     recording.assembler.reset();
     return std::move(recording.database());
