@@ -65,8 +65,9 @@ class HolderNames {
   /// The purpose of a storage: "parameter", "gradient", "optimizer state", "buffer" or "saved for backward"; else
   /// "variable" if something with a name holds it. A reading in the phase that made the storage may be too early for
   /// its graph: such a variable gets the category of others of its place and size. One in the backward may be too late:
-  /// was_met_in_backward(). A storage that no scan found gets the category of others, too. If no scan found any of this size there, the phases in which such storages begin and end decide
-  /// (PhaseLives), else the others of its place. "not attributed" if these differ.
+  /// was_met_in_backward(). A storage that no scan found gets the category of others, too. If no scan found any of this
+  /// size there, the phases in which such storages begin and end decide (PhaseLives), else the others of its place.
+  /// "not attributed" if these differ.
   [[nodiscard]] std::string category_of(StorageId storage) const;
 
   /// True if each step makes such storages and frees them, whatever held this one when it was read: PhaseLives.
