@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cstdio>
 #include <memory>
@@ -149,6 +150,9 @@ void add_run_command(Parser app, int& exit_code) {
       "--live", options->live,
       "Show the curve of the memory, what has most of it, the ranks, and the findings so far, in the last rows "
       "of the terminal; the program's output goes on above");
+  run.add_flag("--streams", options->streams,
+               "Find memory of a GPU that is handed out again while a stream still uses it: record what kernels and "
+               "copies use, and what orders streams. Sets --detail full");
   auto watch = std::make_shared<std::vector<std::string>>();
   add_watch_option(run, *watch);
   auto standby = std::make_shared<bool>(false);
@@ -182,6 +186,7 @@ void add_run_command(Parser app, int& exit_code) {
       exit_code = kExitNotStarted;
       return;
     }
+    if (options->streams) options->detail = std::max(options->detail, Detail::kFull);
     exit_code = *standby ? run_in_standby(*options) : run_command(*options);
   });
 }

@@ -11,6 +11,7 @@
 #include "analyzer/model/report.h"
 #include "analyzer/ranks/ranks_of_run.h"
 #include "analyzer/replay/replay_planner.h"
+#include "analyzer/testing/gpu_trace.h"
 #include "analyzer/testing/test_trace.h"
 #include "cli/curve_text.h"
 #include "cli/inputs.h"
@@ -139,6 +140,32 @@ TEST(GoldenText, KernelsOfAGpu) {
   for (const TestTrace::Handle handle : handles) trace.drop(handle);
   trace.step(1);
   expect_golden("report_kernels.txt", report_of(trace));
+}
+
+/// A batch of the side stream that the main stream still reads when the side stream copies the next one there.
+TEST(GoldenText, AReuseInFlight) {
+  testing::GpuTrace trace;
+  const auto use = [&](std::int64_t line, std::string_view kind, std::int64_t stream, TestTrace::Handle block,
+                       const char* op, const char* name) {
+    trace.stack = {{"/home/user/train.py", "forward", line}, {"/home/user/train.py", "main", 40}};
+    trace.op(op, [&] { trace.stream_call({.kind = kind, .stream = stream, .uses = {block}, .name = name}); });
+  };
+  TestTrace::Handle batch = trace.at(20, 1, 64);
+  for (int step = 0; step < 3; ++step) {
+    use(20, "copy", 1, batch, "aten::copy_", "cuMemcpyHtoDAsync_v2");
+    trace.stream_call({.kind = "record", .stream = 1, .event = 0x7000});
+    trace.stream_call({.kind = "wait", .event = 0x7000});
+    use(24, "kernel", 0, batch, "aten::mul",
+        "void at::native::vectorized_elementwise_kernel<4, at::native::CUDAFunctor_add<float>, std::array<char*, 3ul> "
+        ">(int, at::native::CUDAFunctor_add<float>, std::array<char*, 3ul>)");
+    trace.drop(batch);
+    trace.reuse(batch);
+    batch = trace.at(20, 1, 64);
+  }
+  use(20, "copy", 1, batch, "aten::copy_", "cuMemcpyHtoDAsync_v2");
+  trace.step(1);
+  trace.allocator_peaks(64, 64);
+  expect_golden("report_in_flight.txt", report_of(trace));
 }
 
 /// The CPU has the higher peak. Both devices have storages that outlive their releases; one of them is tied.

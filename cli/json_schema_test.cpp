@@ -31,6 +31,7 @@
 #include "analyzer/testing/allocator_program.h"
 #include "analyzer/testing/allocator_samples.h"
 #include "analyzer/testing/forked_samples.h"
+#include "analyzer/testing/gpu_trace.h"
 #include "analyzer/testing/job_samples.h"
 #include "analyzer/testing/layers.h"
 #include "analyzer/testing/native_samples.h"
@@ -227,6 +228,17 @@ TEST(JsonSchema, DocumentedKeysAndWrittenKeysAgree) {
   testing::add_streams(streams);
   streams.release(1, std::nullopt, {.flags = "final,no_gather"});
   streams.save();
+  testing::GpuTrace of_streams;
+  TestTrace& in_flight = of_streams;
+  const auto used = of_streams.at(1, 0, 64);
+  in_flight.stream_call({.kind = "copy", .stream = 1, .uses = {used}, .name = "cuMemcpyAsync"});
+  in_flight.drop(used);
+  in_flight.reuse(used);
+  const auto used_again = of_streams.at(2, 0, 64);
+  in_flight.op("aten::zero_",
+               [&] { in_flight.stream_call({.kind = "fill", .uses = {used_again}, .name = "cuMemset"}); });
+  in_flight.allocator_peaks(64, 64);
+  in_flight.save();
   TestTrace tied;  // two findings keep one storage
   const auto both = tied.allocate(10);
   for (const std::int64_t key : {1, 2}) tied.gather(key, both);
@@ -331,9 +343,9 @@ TEST(JsonSchema, DocumentedKeysAndWrittenKeysAgree) {
   ASSERT_TRUE(testing::add_watched_counts(watched.save()).ok());
 
   std::vector<std::string> folders;
-  for (const TestTrace* each :
-       {&trace, &layers, &empty,  &streams,  &growing,      &outside,    &files,   &objects,     &forked,  &native,
-        &job,   &twice,  &fenced, &reserved, &not_modelled, &fragmented, &refused, &kept_on_gpu, &watched, &tied})
+  for (const TestTrace* each : {&trace,        &layers,     &empty,   &streams,     &growing, &outside,   &files,
+                                &objects,      &forked,     &native,  &job,         &twice,   &fenced,    &reserved,
+                                &not_modelled, &fragmented, &refused, &kept_on_gpu, &watched, &in_flight, &tied})
     folders.push_back(each->folder().string());
   const auto traces = load_traces(folders, std::nullopt);
   ASSERT_TRUE(traces.ok());

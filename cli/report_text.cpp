@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "cli/footer_text.h"
 #include "cli/groups_text.h"
 #include "cli/peak_text.h"
@@ -42,6 +44,14 @@ std::string device_sentence(const ReportedFinding& finding, const Style& style) 
                        style.bytes(finding.bytes));
   }
   return finding.fragmentation ? wording::fragmented_sentence(*finding.fragmentation, style.form()) : std::string();
+}
+
+std::string in_flight_sentence(const Report& report) {
+  const auto places =
+      std::ranges::count_if(report.findings, [](const auto& each) { return each.in_flight.has_value(); });
+  if (places == 0) return {};
+  return fmt::format("Memory of a GPU is handed out again while a stream may still use it, in {}. ",
+                     counted(places, "place"));
 }
 
 /// Findings that are not about the training.
@@ -85,6 +95,7 @@ std::string headline(const Report& report, const Style& style) {
     text += counted(summary.never_released, "gathered parameter is", "gathered parameters are") + " never released. ";
   }
   for (const ReportedFinding& finding : report.findings) text += device_sentence(finding, style);
+  text += in_flight_sentence(report);
   text += trial_sentence(summary);
   text.pop_back();
   return text;

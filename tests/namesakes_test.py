@@ -36,6 +36,7 @@ NAMESAKES = {
     "ProcessMemory": _PROCESSES,
     "RunFacts": _PROCESSES,
     "Segment": _PROCESSES,
+    "StreamCall": _PROCESSES,
     "Span": "a row to be written has numbers; a loaded one has typed ids",
     "Column": _LIBRARIES,
     "Cell": "a column of a declared table; a part of a picture",

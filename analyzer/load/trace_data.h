@@ -25,6 +25,7 @@
 #include "analyzer/load/owners.h"
 #include "analyzer/load/process_memory.h"
 #include "analyzer/load/storage_changes.h"
+#include "analyzer/load/stream_history.h"
 #include "analyzer/load/trace_rows.h"
 #include "analyzer/load/watch.h"
 #include "analyzer/load/watched_counts.h"
@@ -74,6 +75,7 @@ class TraceData {
   std::vector<LaunchesSoFar> launches;    ///< in order
   Owners owners;                          ///< as scans of the memory found them
   AllocatorHistory allocators;            ///< of GPUs
+  StreamHistory streams;                  ///< work on their streams, and what orders it
   std::vector<GpuMemory> gpu_memory;      ///< as the driver counted it, by GPU and time
   ProcessMemory memory;                   ///< as the kernel counted it
   ForkedMemory forked;                    ///< of the process's forked children

@@ -179,6 +179,7 @@ Status TraceData::load_rows(Database& database) {
   DCMT_ASSIGN_OR_RETURN(watched, WatchedCounts::load(database));
   DCMT_ASSIGN_OR_RETURN(gpu_memory, GpuMemory::load(database));
   DCMT_ASSIGN_OR_RETURN(allocators, AllocatorHistory::load(database));
+  DCMT_ASSIGN_OR_RETURN(streams, StreamHistory::load(database));
   DCMT_RETURN_IF_ERROR(load_losses(database));
   DCMT_RETURN_IF_ERROR(read_rows<SourceFile>(
       database, "ORDER BY path", [this](SourceFile& source) { sources.push_back(std::move(source)); },

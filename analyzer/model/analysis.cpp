@@ -148,9 +148,10 @@ Expected<Analysis> analyze(const TraceData& data, const Watch& watch) {
       analysis.findings.push_back(std::move(finding));
     }
   };
-  for (const auto rule : {rules::out_of_memory, rules::residual, rules::use_after_release, rules::never_released,
-                          rules::grows, rules::kept_by_traceback, rules::grows_outside, rules::grows_objects,
-                          rules::grows_forked, rules::grows_native, rules::awaits_stream, rules::fragmented}) {
+  for (const auto rule :
+       {rules::out_of_memory, rules::residual, rules::use_after_release, rules::never_released, rules::grows,
+        rules::kept_by_traceback, rules::grows_outside, rules::grows_objects, rules::grows_forked, rules::grows_native,
+        rules::awaits_stream, rules::reused_in_flight, rules::fragmented}) {
     DCMT_RETURN_IF_ERROR(watch.check());
     add(rule(data, analysis.releases));
   }

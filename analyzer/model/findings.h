@@ -100,6 +100,7 @@ struct ReportedFinding : analyzer::FindingBase {
           "the same in the next run, on another rank, with other censuses, after an unrelated edit");
     field("rule", &ReportedFinding::rule,
           "\"out_of_memory\", \"residual\", \"never_released\", \"use_after_release\", \"awaits_stream\", "
+          "\"reused_in_flight\", "
           "\"fragmented\", \"grows\", \"kept_by_traceback\", \"graphs_without_backward\", "
           "\"grows_outside\", \"grows_objects\", \"grows_forked\", \"grows_native\", \"duplicate\"");
     field("classes", &ReportedFinding::classes, "defect classes");
@@ -112,12 +113,12 @@ struct ReportedFinding : analyzer::FindingBase {
           "nothing but trials of the program gathers and reads here, as DeepCompile's profiling does: it is not about "
           "the training");
     field("keys", &ReportedFinding::keys, "distinct parameters");
-    field(
-        "bytes", &ReportedFinding::bytes,
-        "of them, each at its largest; of \"awaits_stream\" those that waited; of \"fragmented\" what the best remedy "
-        "gives back, or if there is none, what was idle; of \"grows_outside\" what was added, or all arrays that are "
-        "held; of \"grows_objects\" all that it holds, as an estimate; of \"grows_forked\" what the children do not "
-        "share of it, likewise; of \"grows_native\" all that is alive of it, likewise");
+    field("bytes", &ReportedFinding::bytes,
+          "of them, each at its largest; of \"awaits_stream\" those that waited; of "
+          "\"reused_in_flight\" the largest block; of \"fragmented\" what the best remedy "
+          "gives back, or if there is none, what was idle; of \"grows_outside\" what was added, or all arrays that are "
+          "held; of \"grows_objects\" all that it holds, as an estimate; of \"grows_forked\" what the children do not "
+          "share of it, likewise; of \"grows_native\" all that is alive of it, likewise");
     field("bytes_each", &ReportedFinding::bytes_each, "if all items have the same");
     field("byte_seconds", &ReportedFinding::byte_seconds, "bytes × time over all items");
     field("dead_at_peak_bytes", &ReportedFinding::dead_at_peak, "");
@@ -144,6 +145,7 @@ struct ReportedFinding : analyzer::FindingBase {
           "one per storage and cycle; of \"out_of_memory\": those that were held at the first error");
     field("out_of_memory", &ReportedFinding::out_of_memory, "alike errors, for the rule of that name; else empty");
     field("waits", &ReportedFinding::waits, "for the rule \"awaits_stream\"");
+    field("in_flight", &ReportedFinding::in_flight, "for the rule \"reused_in_flight\"");
     field("fragmentation", &ReportedFinding::fragmentation, "for the rule \"fragmented\"");
     field("growth", &ReportedFinding::growth,
           "for the rules \"grows\", \"kept_by_traceback\" and \"graphs_without_backward\"");

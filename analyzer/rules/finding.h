@@ -17,6 +17,7 @@
 #include "analyzer/rules/forked_growth.h"
 #include "analyzer/rules/fragmentation.h"
 #include "analyzer/rules/growth.h"
+#include "analyzer/rules/in_flight.h"
 #include "analyzer/rules/native_growth.h"
 #include "analyzer/rules/object_growth.h"
 #include "analyzer/rules/outside_growth.h"
@@ -70,6 +71,7 @@ struct FindingBase {
   std::vector<std::string> origins;            ///< distinct origins of the items' gathers (origins.h)
   bool trial = false;                          ///< only trials of the program gather and read here
   std::optional<WaitsAtPeak> waits;            ///< for the rule awaits_stream
+  std::optional<ReusedInFlight> in_flight;     ///< for the rule reused_in_flight
   std::optional<Fragmentation> fragmentation;  ///< for the rule fragmented
   std::optional<OutsideGrowth> outside;        ///< for the rule grows_outside
   std::optional<ObjectGrowth> objects;         ///< for the rule grows_objects

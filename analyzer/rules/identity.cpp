@@ -77,6 +77,12 @@ PlacesOfFinding places_of(const TraceData& data, const Finding& finding) {
     places.born.names.insert("copies");
     places.born.functions.insert(place_text(data, finding.duplicate->stack));
   }
+  if (finding.in_flight) {
+    places.born.names.emplace(finding.in_flight->missing);
+    places.born.functions.insert(place_text(data, finding.in_flight->born));
+    places.released.names.emplace("used");
+    places.released.functions.insert(place_text(data, finding.in_flight->misused));
+  }
   if (finding.outside) {
     places.born.names.emplace(finding.outside->kind);
     places.born.functions.insert("no storage of torch");

@@ -26,6 +26,10 @@ namespace dcmt::analyzer::rules {
 /// bytes.
 [[nodiscard]] std::vector<Finding> awaits_stream(const TraceData& data, const Releases& releases);
 
+/// D25: blocks of a GPU that were used on a stream, freed, and used by their next owner on another stream, which
+/// nothing orders after the first one. It needs a trace of `run --streams`.
+[[nodiscard]] std::vector<Finding> reused_in_flight(const TraceData& data, const Releases& releases);
+
 /// D09: devices of which torch's allocator reserved much more than was in use, where a setting or a change of the
 /// program would give it back, or where memory ran out with as much free as was asked for.
 [[nodiscard]] std::vector<Finding> fragmented(const TraceData& data, const Releases& releases);

@@ -48,6 +48,9 @@ TestTrace::Handle TestTrace::allocate(std::int64_t bytes) {
   storage.stream = stream;
   storage.gpu = gpu;
   storage.module = module;
+  storage.block_address =
+      reused_ ? storages_[*reused_].block_address : static_cast<std::int64_t>(0x1000 + 0x100 * storages_.size() + 0x40);
+  reused_.reset();
   storage.block_birth = event();
   storage.birth = event();
   storages_.push_back(storage);
@@ -305,7 +308,7 @@ Status TestTrace::write(const std::string& path) {
     row.span = {point(s.birth.seq), point(s.end.seq)};
     note(writer.write(row));
     BlockRow block{id,
-                   address + 0x40,
+                   s.block_address,
                    s.bytes,
                    s.gpu,
                    id,
@@ -348,6 +351,11 @@ Status TestTrace::write(const std::string& path) {
     note(writer.write(row));
   }
   for (const LaunchesRow& row : launches_) note(writer.write(row));
+  for (const auto& [at, of] : stream_calls_) {
+    note(writer.write(
+        StreamCallRow{at.seq, clock(at.seq), of.kind, of.stream, of.blocks, of.event, text(of.name), place(at)}));
+    for (const Handle handle : of.uses) note(writer.write(StreamUseRow{at.seq, static_cast<RowId>(handle) + 1}));
+  }
   note(write_censuses(writer));
   note(write_owners(writer));
   RowId id = 0;

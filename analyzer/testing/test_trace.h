@@ -161,6 +161,19 @@ class TestTrace {
   std::int64_t census(std::int64_t release_mark, Handle handle, const std::vector<LocalOf>& locals,
                       std::int64_t unexplained = 0);
 
+  /// A call to CUDA with a stream, as StreamCallRow has it. It uses these blocks.
+  struct StreamCallOf {
+    std::string_view kind = "kernel";  ///< static text
+    std::int64_t stream = 0;
+    std::vector<Handle> uses = {};
+    std::string name = {};
+    std::int64_t event = 0;
+    bool blocks = false;
+  };
+  void stream_call(StreamCallOf of) { stream_calls_.push_back({event(), std::move(of)}); }
+  /// The next block gets the addresses of that one, which has been freed.
+  void reuse(Handle handle) { reused_ = handle; }
+
   void step(std::int64_t number);
   void user_mark(const std::string& name);
   void phase(const std::string& name, const std::function<void()>& inside);
@@ -210,6 +223,7 @@ class TestTrace {
   struct StorageState {
     std::int64_t bytes = 0, bytes_now = 0, done = 0;
     std::optional<std::int64_t> stream, gpu;
+    std::int64_t block_address = 0;
     std::string module;
     bool waits = false;
     Event birth, end, block_birth, block_end;
@@ -252,6 +266,8 @@ class TestTrace {
   std::map<std::pair<std::int64_t, std::int64_t>, std::int64_t> cycles_;
   std::vector<CensusState> censuses_;
   std::vector<LaunchesRow> launches_;
+  std::vector<std::pair<Event, StreamCallOf>> stream_calls_;
+  std::optional<Handle> reused_;
   struct HeldState {
     Handle handle;
     HeldOf of;

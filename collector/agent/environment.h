@@ -17,6 +17,8 @@ inline constexpr int kDefaultExitWait = 2;
 inline constexpr char kEnvHolds[] = "DC_MEMTRACE_HOLDS";
 /// "1": allocations of C and C++ are sampled.
 inline constexpr char kEnvNative[] = "DC_MEMTRACE_NATIVE";
+/// "1": work on streams of GPUs, and what orders it, is recorded.
+inline constexpr char kEnvStreams[] = "DC_MEMTRACE_STREAMS";
 /// A file with parameters, as pairs of std::int64_t (graph and key), ascending: what their releases leave is fenced
 /// (docs/decisions/proving.md). Unset: nothing is.
 inline constexpr char kEnvProve[] = "DC_MEMTRACE_PROVE";

@@ -23,6 +23,7 @@ struct alignas(4096) HotPage {
   std::atomic<std::uint32_t> objects_changed;  ///< an object was loaded, and no thread has checked for new objects yet
   std::uint16_t session;                       ///< number of the recording that the gate opens for, from 1
   Detail detail;                               ///< set before the gate opens
+  bool streams;                                ///< work on streams of GPUs is recorded; likewise
   /// true: small blocks have a record each. An attaching recorder uses these to separate them from earlier blocks.
   std::atomic<bool> every_block;
   /// Storages and blocks below this size have no records of their own because of their size. Set before the gate opens;

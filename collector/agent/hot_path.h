@@ -21,6 +21,9 @@ inline bool recording() noexcept { return gate_open() && t_state.inside == 0; }
 /// False with detail `lifetimes`.
 inline bool full_detail() noexcept { return g_hot.detail != Detail::kLifetimes; }
 
+/// True if work on streams of GPUs, and what orders it, is recorded; in `full`.
+inline bool follows_streams() noexcept { return g_hot.streams; }
+
 /// True if small blocks have records of their own although their sum is recorded.
 inline bool every_block() noexcept { return g_hot.every_block.load(std::memory_order_relaxed); }
 

@@ -234,6 +234,13 @@ inline void prepare_visit() noexcept {
   if (const PythonProvider* python = python_provider(); python != nullptr) python->prepare_visit();
 }
 
+/// What the running operator says of an address among a kernel's arguments.
+enum class ArgumentOf : std::uint8_t {
+  kUnknown,   ///< no operator of torch runs, or its inputs are not known
+  kOperator,  ///< it lies in an input of the operator, or in memory that the operator has allocated
+  kNothing,   ///< neither: old content of a structure that the kernel gets
+};
+
 /// The functions of the torch provider: the parts of the marks table that use tensors. `tensor` is a TensorImpl,
 /// `object` a Python tensor; one of them is null.
 struct TorchProvider {
@@ -260,6 +267,9 @@ struct TorchProvider {
   void (*leave)() noexcept;
   /// Called after leave(): forgets the state of the program. `empty_tables` empties all memory of arena().
   void (*forget)(void (*empty_tables)()) noexcept;
+  // If follows_streams(), called inside the guard:
+  std::uint64_t (*stack)() noexcept;  ///< id of the calling thread's stack
+  ArgumentOf (*argument_of)(std::uint64_t address) noexcept;
 };
 
 /// Called by the torch provider when a recording starts and its self-check passed.

@@ -10,6 +10,7 @@
 
 #include "collector/agent/provider.h"
 #include "collector/cuda/kernel_parameters.h"
+#include "collector/cuda/stream_calls.h"
 
 namespace dcmt::cuda_provider {
 namespace {
@@ -28,9 +29,12 @@ enum class Call : std::uint8_t {
   kUnload,     ///< unloads code
 };
 
+constexpr bool kHostWaits = true;
+
 struct WantedCall {
   CUpti_CallbackId id;
   Call call;
+  bool host_waits = false;  ///< on the default stream, and over when the call ends
 };
 
 #define DCMT_ID(name) CUPTI_DRIVER_TRACE_CBID_##name
@@ -47,50 +51,50 @@ constexpr WantedCall kCalls[] = {
     {DCMT_ID(cuLaunchGridAsync), Call::kOtherKernel},
     {DCMT_ID(cuGraphLaunch), Call::kGraph},
     {DCMT_ID(cuGraphLaunch_ptsz), Call::kGraph},
-    {DCMT_ID(cuMemcpy), Call::kCopy},
-    {DCMT_ID(cuMemcpy_ptds), Call::kCopy},
+    {DCMT_ID(cuMemcpy), Call::kCopy, kHostWaits},
+    {DCMT_ID(cuMemcpy_ptds), Call::kCopy, kHostWaits},
     {DCMT_ID(cuMemcpyAsync), Call::kCopy},
     {DCMT_ID(cuMemcpyAsync_ptsz), Call::kCopy},
-    {DCMT_ID(cuMemcpyDtoD_v2), Call::kCopy},
-    {DCMT_ID(cuMemcpyDtoD_v2_ptds), Call::kCopy},
+    {DCMT_ID(cuMemcpyDtoD_v2), Call::kCopy, kHostWaits},
+    {DCMT_ID(cuMemcpyDtoD_v2_ptds), Call::kCopy, kHostWaits},
     {DCMT_ID(cuMemcpyDtoDAsync_v2), Call::kCopy},
     {DCMT_ID(cuMemcpyDtoDAsync_v2_ptsz), Call::kCopy},
-    {DCMT_ID(cuMemcpyDtoH_v2), Call::kCopy},
-    {DCMT_ID(cuMemcpyDtoH_v2_ptds), Call::kCopy},
+    {DCMT_ID(cuMemcpyDtoH_v2), Call::kCopy, kHostWaits},
+    {DCMT_ID(cuMemcpyDtoH_v2_ptds), Call::kCopy, kHostWaits},
     {DCMT_ID(cuMemcpyDtoHAsync_v2), Call::kCopy},
     {DCMT_ID(cuMemcpyDtoHAsync_v2_ptsz), Call::kCopy},
-    {DCMT_ID(cuMemcpyHtoD_v2), Call::kCopy},
-    {DCMT_ID(cuMemcpyHtoD_v2_ptds), Call::kCopy},
+    {DCMT_ID(cuMemcpyHtoD_v2), Call::kCopy, kHostWaits},
+    {DCMT_ID(cuMemcpyHtoD_v2_ptds), Call::kCopy, kHostWaits},
     {DCMT_ID(cuMemcpyHtoDAsync_v2), Call::kCopy},
     {DCMT_ID(cuMemcpyHtoDAsync_v2_ptsz), Call::kCopy},
-    {DCMT_ID(cuMemcpyPeer), Call::kPeerCopy},
-    {DCMT_ID(cuMemcpyPeer_ptds), Call::kPeerCopy},
+    {DCMT_ID(cuMemcpyPeer), Call::kPeerCopy, kHostWaits},
+    {DCMT_ID(cuMemcpyPeer_ptds), Call::kPeerCopy, kHostWaits},
     {DCMT_ID(cuMemcpyPeerAsync), Call::kPeerCopy},
     {DCMT_ID(cuMemcpyPeerAsync_ptsz), Call::kPeerCopy},
-    {DCMT_ID(cuMemsetD8_v2), Call::kFill},
-    {DCMT_ID(cuMemsetD8_v2_ptds), Call::kFill},
+    {DCMT_ID(cuMemsetD8_v2), Call::kFill, kHostWaits},
+    {DCMT_ID(cuMemsetD8_v2_ptds), Call::kFill, kHostWaits},
     {DCMT_ID(cuMemsetD8Async), Call::kFill},
     {DCMT_ID(cuMemsetD8Async_ptsz), Call::kFill},
-    {DCMT_ID(cuMemsetD16_v2), Call::kFill},
-    {DCMT_ID(cuMemsetD16_v2_ptds), Call::kFill},
+    {DCMT_ID(cuMemsetD16_v2), Call::kFill, kHostWaits},
+    {DCMT_ID(cuMemsetD16_v2_ptds), Call::kFill, kHostWaits},
     {DCMT_ID(cuMemsetD16Async), Call::kFill},
     {DCMT_ID(cuMemsetD16Async_ptsz), Call::kFill},
-    {DCMT_ID(cuMemsetD32_v2), Call::kFill},
-    {DCMT_ID(cuMemsetD32_v2_ptds), Call::kFill},
+    {DCMT_ID(cuMemsetD32_v2), Call::kFill, kHostWaits},
+    {DCMT_ID(cuMemsetD32_v2_ptds), Call::kFill, kHostWaits},
     {DCMT_ID(cuMemsetD32Async), Call::kFill},
     {DCMT_ID(cuMemsetD32Async_ptsz), Call::kFill},
-    {DCMT_ID(cuMemcpy2D_v2), Call::kOtherCopy},
-    {DCMT_ID(cuMemcpy2D_v2_ptds), Call::kOtherCopy},
-    {DCMT_ID(cuMemcpy2DUnaligned_v2), Call::kOtherCopy},
-    {DCMT_ID(cuMemcpy2DUnaligned_v2_ptds), Call::kOtherCopy},
+    {DCMT_ID(cuMemcpy2D_v2), Call::kOtherCopy, kHostWaits},
+    {DCMT_ID(cuMemcpy2D_v2_ptds), Call::kOtherCopy, kHostWaits},
+    {DCMT_ID(cuMemcpy2DUnaligned_v2), Call::kOtherCopy, kHostWaits},
+    {DCMT_ID(cuMemcpy2DUnaligned_v2_ptds), Call::kOtherCopy, kHostWaits},
     {DCMT_ID(cuMemcpy2DAsync_v2), Call::kOtherCopy},
     {DCMT_ID(cuMemcpy2DAsync_v2_ptsz), Call::kOtherCopy},
-    {DCMT_ID(cuMemcpy3D_v2), Call::kOtherCopy},
-    {DCMT_ID(cuMemcpy3D_v2_ptds), Call::kOtherCopy},
+    {DCMT_ID(cuMemcpy3D_v2), Call::kOtherCopy, kHostWaits},
+    {DCMT_ID(cuMemcpy3D_v2_ptds), Call::kOtherCopy, kHostWaits},
     {DCMT_ID(cuMemcpy3DAsync_v2), Call::kOtherCopy},
     {DCMT_ID(cuMemcpy3DAsync_v2_ptsz), Call::kOtherCopy},
-    {DCMT_ID(cuMemcpy3DPeer), Call::kOtherCopy},
-    {DCMT_ID(cuMemcpy3DPeer_ptds), Call::kOtherCopy},
+    {DCMT_ID(cuMemcpy3DPeer), Call::kOtherCopy, kHostWaits},
+    {DCMT_ID(cuMemcpy3DPeer_ptds), Call::kOtherCopy, kHostWaits},
     {DCMT_ID(cuMemcpy3DPeerAsync), Call::kOtherCopy},
     {DCMT_ID(cuMemcpy3DPeerAsync_ptsz), Call::kOtherCopy},
     {DCMT_ID(cuModuleUnload), Call::kUnload},
@@ -117,8 +121,8 @@ constexpr auto kIds = [] {
 }();
 
 constexpr auto kCallOf = [] {
-  std::array<Call, CUPTI_DRIVER_TRACE_CBID_SIZE> calls{};
-  for (const WantedCall& wanted : kCalls) calls[wanted.id] = wanted.call;
+  std::array<WantedCall, CUPTI_DRIVER_TRACE_CBID_SIZE> calls{};
+  for (const WantedCall& wanted : kCalls) calls[wanted.id] = wanted;
   return calls;
 }();
 
@@ -131,9 +135,14 @@ struct Counts {
 };
 constinit Counts g_counts;
 
-void count_one(std::atomic<std::uint64_t>& count) noexcept { count.fetch_add(1, std::memory_order_relaxed); }
+bool watches() noexcept { return agent::watched_ranges() != 0; }
 
-/// Finds the watched memory that the arguments of one call have addresses in.
+/// Counts are of the time in which memory is watched.
+void count_one(std::atomic<std::uint64_t>& count) noexcept {
+  if (watches()) count.fetch_add(1, std::memory_order_relaxed);
+}
+
+/// Finds the memory that the arguments of one call have addresses in: watched memory, and for streams any.
 class Arguments {
  public:
   explicit Arguments(const char* name) noexcept : name_(name) {}
@@ -142,24 +151,34 @@ class Arguments {
     for (std::size_t at = 0; at + sizeof(std::uint64_t) <= bytes; at += sizeof(std::uint64_t)) {
       std::uint64_t word = 0;
       memcpy(&word, static_cast<const char*>(argument) + at, sizeof word);
-      inspect_address(word);
+      if (agent::follows_streams()) used_.add_argument(word, bytes == sizeof word);
+      find_watched(word);
     }
   }
 
   void inspect_address(std::uint64_t address) noexcept {
-    // These are sizes, flags and small numbers.
-    if (address < kLowestAddress) return;
-    const agent::WatchedRange range = agent::range_at(address);
-    busy_ = busy_ || range.busy;
-    if (range.owner != nullptr) touch(range);
+    if (agent::follows_streams()) used_.add(address);
+    find_watched(address);
   }
 
   /// True if the watched memory was changing, so that the search may be incomplete.
   [[nodiscard]] bool busy() const noexcept { return busy_; }
 
+  void write(wire::StreamCall call, CUstream stream) const noexcept {
+    if (agent::follows_streams()) write_work(call, stream, name_, used_.all());
+  }
+
  private:
   static constexpr std::uint64_t kLowestAddress = 1u << 16;
   static constexpr std::uint32_t kMostOwners = 64;
+
+  void find_watched(std::uint64_t address) noexcept {
+    // These are sizes, flags and small numbers.
+    if (address < kLowestAddress || !watches()) return;
+    const agent::WatchedRange range = agent::range_at(address);
+    busy_ = busy_ || range.busy;
+    if (range.owner != nullptr) touch(range);
+  }
 
   /// Reports each owner once. If there are more than kMostOwners, some may be reported twice.
   void touch(const agent::WatchedRange& range) noexcept {
@@ -175,6 +194,7 @@ class Arguments {
   bool busy_ = false;
   std::uint32_t count_ = 0;
   const void* owners_[kMostOwners];
+  UsedAddresses used_;
 };
 
 /// Inspects the buffer of all parameters that a caller can pass instead of an array.
@@ -190,7 +210,7 @@ void inspect_buffer(void** extra, Arguments& arguments) noexcept {
   if (buffer != nullptr) arguments.inspect(buffer, std::min(bytes, kMostBytes));
 }
 
-void inspect_kernel(CUfunction kernel, void** parameters, void** extra, const char* name) noexcept {
+void inspect_kernel(CUfunction kernel, void** parameters, void** extra, CUstream stream, const char* name) noexcept {
   std::uint16_t scratch[kMostParameters];
   const KernelParameters known = parameters_of(kernel, name, scratch);
   if (known.nccl) count_one(g_counts.nccl);
@@ -203,41 +223,67 @@ void inspect_kernel(CUfunction kernel, void** parameters, void** extra, const ch
     inspect_buffer(extra, arguments);
   }
   if (arguments.busy() || (parameters != nullptr && !known.known)) count_one(g_counts.unknown);
+  arguments.write(wire::StreamCall::kKernel, stream);
 }
 
-void inspect_copy(const void* words, std::size_t first, std::size_t second, const char* name) noexcept {
+/// The words of a copy or fill, by the call's parameters.
+struct CopyWords {
+  wire::StreamCall call;
+  std::size_t first, second;  ///< addresses; the same: there is one
+  std::size_t stream;         ///< of a call that does not wait
+};
+constexpr CopyWords kCopyWords{wire::StreamCall::kCopy, 0, 1, 3};
+constexpr CopyWords kPeerCopyWords{wire::StreamCall::kCopy, 0, 2, 5};
+constexpr CopyWords kFillWords{wire::StreamCall::kFill, 0, 0, 3};
+
+CUstream stream_of_copy(const CopyWords& copy, bool host_waits, const void* words) noexcept {
+  return host_waits ? nullptr : static_cast<const CUstream*>(words)[copy.stream];
+}
+
+void inspect_copy(const CopyWords& copy, bool host_waits, const void* words, const char* name) noexcept {
   const auto* addresses = static_cast<const std::uint64_t*>(words);
   Arguments arguments(name);
-  arguments.inspect_address(addresses[first]);
-  if (second != first) arguments.inspect_address(addresses[second]);
+  arguments.inspect_address(addresses[copy.first]);
+  if (copy.second != copy.first) arguments.inspect_address(addresses[copy.second]);
   if (arguments.busy()) count_one(g_counts.unknown);
+  arguments.write(copy.call, stream_of_copy(copy, host_waits, words));
 }
 
-void inspect_call(Call call, const CUpti_CallbackData& data) noexcept {
+/// A copy to memory that CUDA does not know is over when its call ends, too.
+void copy_ends(const WantedCall& wanted, const void* words) noexcept {
+  const bool has_two = wanted.call == Call::kCopy || wanted.call == Call::kPeerCopy;
+  if (wanted.host_waits) return write_host_waited(nullptr);
+  const CopyWords& copy = wanted.call == Call::kCopy ? kCopyWords : kPeerCopyWords;
+  const auto* addresses = static_cast<const std::uint64_t*>(words);
+  if (has_two && is_pageable(addresses[0])) write_host_waited(stream_of_copy(copy, false, words));
+}
+
+void inspect_call(const WantedCall& wanted, const CUpti_CallbackData& data) noexcept {
   const void* given = data.functionParams;
-  switch (call) {
+  switch (wanted.call) {
     case Call::kKernel: {
       const auto& launch = *static_cast<const cuLaunchKernel_params*>(given);
-      return inspect_kernel(launch.f, launch.kernelParams, launch.extra, data.symbolName);
+      return inspect_kernel(launch.f, launch.kernelParams, launch.extra, launch.hStream, data.symbolName);
     }
     case Call::kKernelEx: {
       const auto& launch = *static_cast<const cuLaunchKernelEx_params*>(given);
-      return inspect_kernel(launch.f, launch.kernelParams, launch.extra, data.symbolName);
+      const CUstream stream = launch.config != nullptr ? launch.config->hStream : nullptr;
+      return inspect_kernel(launch.f, launch.kernelParams, launch.extra, stream, data.symbolName);
     }
     case Call::kCooperative: {
       const auto& launch = *static_cast<const cuLaunchCooperativeKernel_params*>(given);
-      return inspect_kernel(launch.f, launch.kernelParams, nullptr, data.symbolName);
+      return inspect_kernel(launch.f, launch.kernelParams, nullptr, launch.hStream, data.symbolName);
     }
     case Call::kOtherKernel:
       return count_one(g_counts.unknown);
     case Call::kGraph:
       return count_one(g_counts.graphs);
     case Call::kCopy:
-      return inspect_copy(given, 0, 1, data.functionName);
+      return inspect_copy(kCopyWords, wanted.host_waits, given, data.functionName);
     case Call::kPeerCopy:
-      return inspect_copy(given, 0, 2, data.functionName);
+      return inspect_copy(kPeerCopyWords, wanted.host_waits, given, data.functionName);
     case Call::kFill:
-      return inspect_copy(given, 0, 0, data.functionName);
+      return inspect_copy(kFillWords, wanted.host_waits, given, data.functionName);
     case Call::kOtherCopy:
       return count_one(g_counts.copies);
     case Call::kUnload:
@@ -253,17 +299,23 @@ std::span<const CUpti_CallbackId> wanted_calls() noexcept { return kIds; }
 void CUPTIAPI on_gpu_call(void*, CUpti_CallbackDomain domain, CUpti_CallbackId id, const void* data) noexcept {
   if (domain != CUPTI_CB_DOMAIN_DRIVER_API || id >= kCallOf.size() || data == nullptr) return;
   const auto& call = *static_cast<const CUpti_CallbackData*>(data);
-  if (call.callbackSite != CUPTI_API_ENTER) return;
-  if (kCallOf[id] == Call::kUnload) return forget_kernels();
-  if (agent::watched_ranges() == 0 || !agent::recording()) return;
+  const WantedCall& wanted = kCallOf[id];
+  const bool begins = call.callbackSite == CUPTI_API_ENTER;
+  if (!begins && !agent::follows_streams()) return;
+  if (wanted.call == Call::kUnload) return begins ? forget_kernels() : void();
+  if ((!watches() && !agent::follows_streams()) || !agent::recording()) return;
   const agent::Inside inside;
+  if (wanted.call == Call::kNone) return see_ordering_call(id, call);
+  if (!begins) return copy_ends(wanted, call.functionParams);
   // If the process is killed, storages that live to its end have counts up to here.
   constexpr std::uint64_t kBetweenRecords = 1024;
-  if (g_counts.calls.fetch_add(1, std::memory_order_relaxed) % kBetweenRecords == kBetweenRecords - 1) {
+  if (watches() && g_counts.calls.fetch_add(1, std::memory_order_relaxed) % kBetweenRecords == kBetweenRecords - 1) {
     write_launches(true);
   }
-  if (const agent::TorchProvider* torch = agent::torch_provider(); torch != nullptr) torch->gpu_work_begins();
-  inspect_call(kCallOf[id], call);
+  if (watches()) {
+    if (const agent::TorchProvider* torch = agent::torch_provider(); torch != nullptr) torch->gpu_work_begins();
+  }
+  inspect_call(wanted, call);
 }
 
 void write_launches(bool observed) noexcept {

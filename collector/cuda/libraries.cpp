@@ -22,6 +22,9 @@ Driver find_driver() noexcept {
   find(cuda, "cuDeviceGetCount", driver.device_count);
   find(cuda, "cuFuncGetParamInfo", driver.function_parameter);
   find(cuda, "cuKernelGetParamInfo", driver.kernel_parameter);
+  find(cuda, "cuStreamGetFlags", driver.stream_flags);
+  find(cuda, "cuPointerGetAttribute", driver.pointer_attribute);
+  find(cuda, "cuThreadExchangeStreamCaptureMode", driver.exchange_capture_mode);
   return driver;
 }
 

@@ -13,12 +13,16 @@ struct Cupti {
   decltype(&cuptiEnableCallback) enable_callback;
 };
 
-/// The number of GPUs, once the program uses the driver; and the parameters of a kernel. Each function may be missing:
+/// The number of GPUs, once the program uses the driver; the parameters of a kernel; facts of a stream and of an
+/// address. Each function may be missing:
 /// a driver before CUDA 12.4 has none for parameters.
 struct Driver {
   decltype(&cuDeviceGetCount) device_count;
   decltype(&cuFuncGetParamInfo) function_parameter;
   decltype(&cuKernelGetParamInfo) kernel_parameter;
+  decltype(&cuStreamGetFlags) stream_flags;
+  decltype(&cuPointerGetAttribute) pointer_attribute;
+  decltype(&cuThreadExchangeStreamCaptureMode) exchange_capture_mode;
 };
 
 /// False if the process has no CUPTI.

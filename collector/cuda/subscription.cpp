@@ -12,6 +12,7 @@
 #include "collector/cuda/gpu_calls.h"
 #include "collector/cuda/kernel_parameters.h"
 #include "collector/cuda/libraries.h"
+#include "collector/cuda/stream_calls.h"
 #include "collector/elf/elf_patch.h"
 
 namespace dcmt::cuda_provider {
@@ -66,7 +67,9 @@ void say_that_another_has_it() noexcept {
 bool begin_change(State from) noexcept { return g_state.compare_exchange_strong(from, State::kChanging); }
 
 void subscribe() noexcept {
-  set_driver(find_driver());
+  const Driver driver = find_driver();
+  set_driver(driver);
+  set_stream_driver(driver);
   // Code may have been unloaded while launches were not recorded.
   forget_kernels();
   const CUptiResult result = g_cupti.subscribe(&g_subscriber, on_gpu_call, nullptr);
@@ -80,10 +83,14 @@ void subscribe() noexcept {
     g_state.store(State::kOff);
     return;
   }
-  for (const CUpti_CallbackId id : wanted_calls()) {
-    // A library that is older than its header does not have all of them.
-    static_cast<void>(g_cupti.enable_callback(1, g_subscriber, CUPTI_CB_DOMAIN_DRIVER_API, id));
-  }
+  const auto observe = [](std::span<const CUpti_CallbackId> calls) {
+    for (const CUpti_CallbackId id : calls) {
+      // A library that is older than its header does not have all of them.
+      static_cast<void>(g_cupti.enable_callback(1, g_subscriber, CUPTI_CB_DOMAIN_DRIVER_API, id));
+    }
+  };
+  observe(wanted_calls());
+  if (agent::follows_streams()) observe(ordering_calls());
   g_was_on.store(true);
   g_state.store(State::kOn);
   write_launches(true);

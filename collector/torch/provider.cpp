@@ -139,7 +139,9 @@ const agent::TorchProvider kProvider = {sizeof(agent::TorchProvider),
                                         gpu_work_begins,
                                         write_gpu_blocks,
                                         leave,
-                                        forget};
+                                        forget,
+                                        stack_of_gpu_call,
+                                        argument_of};
 
 void start() {
   if (const char* why = other_torch_version(); why != nullptr) {

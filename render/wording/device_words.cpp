@@ -3,15 +3,19 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 #include <vector>
 
 #include "render/wording/holder_words.h"
 #include "render/wording/story_words.h"
+#include "trace/base/demangled.h"
 
 namespace dcmt::wording {
 namespace {
 
 using analyzer::Group;
+using analyzer::InFlightEvent;
+using analyzer::ReusedInFlight;
 using analyzer::WaitingSite;
 using analyzer::WaitsAtPeak;
 using model::OutOfMemory;
@@ -93,7 +97,47 @@ std::string about(const ReportedFinding& finding, const std::string& where, cons
   return fmt::format("  ({})   {}   {}", fmt::join(finding.classes, ", "), where, form.bytes(finding.bytes));
 }
 
+/// "on stream 1 by aten::mul (vectorized_elementwise_kernel) at train.py:12 main".
+std::string event_text(const InFlightEvent& event) {
+  std::string text = event.stream ? "on " + stream_name(event.stream) : std::string();
+  const std::string name = event.name ? short_function(*event.name) : std::string();
+  const std::string by = event.by ? std::string(*event.by) + (name.empty() ? "" : " (" + name + ")") : name;
+  if (!by.empty()) text += (text.empty() ? "by " : " by ") + by;
+  return text + (text.empty() ? "at " : " at ") + event.site;
+}
+
+/// The program's own frames that lead there, as many as are shown.
+void add_event(std::string_view label, const InFlightEvent& event, const Form& form, LabelledLines& facts) {
+  facts.push_back({std::string(label), event_text(event)});
+  std::size_t shown = 0;
+  bool is_first = true;
+  for (const analyzer::FrameText& frame : event.stack) {
+    if (frame.library()) continue;
+    if (!std::exchange(is_first, false) && shown++ < form.most) {
+      facts.push_back({"", fmt::format("  from {}:{} {}", shown_path(frame.file), frame.line, frame.function)});
+    }
+  }
+}
+
 }  // namespace
+
+FindingWords in_flight_words(const ReportedFinding& finding, const Form& form) {
+  const ReusedInFlight& reused = *finding.in_flight;
+  FindingWords words{finding_title(finding), about(finding, std::string(finding.device.value_or("")), form), {}};
+  if (reused.times > 1) words.about += fmt::format("   {} times", grouped(reused.times));
+  LabelledLines& facts = words.facts;
+  facts.push_back({"allocated", event_text(reused.allocated)});
+  add_event("used", reused.used, form, facts);
+  add_event("freed", reused.freed, form, facts);
+  add_event("again", reused.allocated_again, form, facts);
+  facts.push_back({"used again", event_text(reused.used_again)});
+  facts.push_back({"because", finding.why});
+  if (finding.confidence != analyzer::Confidence::kCertain) {
+    facts.push_back({"not certain", "a kernel that is given an address need not use it"});
+  }
+  facts.push_back({"fix", finding.fix});
+  return words;
+}
 
 FindingWords out_of_memory_words(const ReportedFinding& finding, const Form& form) {
   const OutOfMemory& error = finding.out_of_memory.front();

@@ -6,6 +6,7 @@
 namespace dcmt::wording {
 
 [[nodiscard]] FindingWords out_of_memory_words(const model::ReportedFinding& finding, const Form& form);
+[[nodiscard]] FindingWords in_flight_words(const model::ReportedFinding& finding, const Form& form);
 [[nodiscard]] FindingWords waits_words(const model::ReportedFinding& finding, const Form& form);
 
 }  // namespace dcmt::wording

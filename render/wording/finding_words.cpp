@@ -249,6 +249,7 @@ std::string holder_confidence(const ReportedFinding& finding) {
 FindingWords finding_words(const std::string& path, const ReportedFinding& finding, const Form& form) {
   if (finding.memory_ran_out) return out_of_memory_words(finding, form);
   if (finding.waits) return waits_words(finding, form);
+  if (finding.in_flight) return in_flight_words(finding, form);
   if (finding.fragmentation) return fragmented_words(finding, form);
   if (finding.growth) return growth_words(finding, form);
   if (finding.outside) return outside_growth_words(finding, form);
@@ -284,6 +285,9 @@ std::string next_command(const std::string& path, const ReportedFinding& finding
     return fmt::format("dc-memtrace show live {} --at oom{}", trace, index > 1 ? fmt::format("#{}", index) : "");
   }
   if (finding.waits) return fmt::format("dc-memtrace show live {} --at {}", trace, finding.waits->at.seq.value);
+  if (finding.in_flight) {
+    return fmt::format("dc-memtrace show live {} --at {}", trace, finding.in_flight->used_again.at.seq.value);
+  }
   if (finding.fragmentation && finding.fragmentation->at) {
     return fmt::format("dc-memtrace show reserved {}{}", trace, finding.fragmentation->at_error ? " --at oom" : "");
   }

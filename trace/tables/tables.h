@@ -11,6 +11,7 @@
 #include "trace/tables/memory.h"
 #include "trace/tables/native.h"
 #include "trace/tables/references.h"
+#include "trace/tables/streams.h"
 #include "trace/tables/sums.h"
 #include "trace/tables/texts.h"
 
@@ -39,6 +40,7 @@ using WrittenTables =
              IntervalCurveRow, KeySumRow, OutOfMemoryRow, ParameterRow, OperatorAliasRow, ScanRow, OwnerRow, HeldRow,
              ContainerRow, HeldInRow, ResidentRow, MappedRow, ArrayHolderRow, SegmentRow, GpuMemoryRow, ModuleRow,
              CollectionRow, ForkedRow, ForkedCollectionRow, WatchedCountRow, CountChangeRow, NativeSiteRow,
-             NativeFrameRow, NativeLiveRow, AllocatorRow, JobRow, JobProcessRow, JobSharedRow>;
+             NativeFrameRow, NativeLiveRow, AllocatorRow, JobRow, JobProcessRow, JobSharedRow, StreamCallRow,
+             StreamUseRow>;
 
 }  // namespace dcmt

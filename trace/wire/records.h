@@ -12,7 +12,7 @@
 namespace dcmt::wire {
 
 /// Of these records and of trace/spool/layout.h; tests/wire_version_test.py says when it has to be another.
-inline constexpr std::uint32_t kWireVersion = 2;
+inline constexpr std::uint32_t kWireVersion = 3;
 
 enum class RecordType : std::uint16_t {
   kClock = 1,         ///< ClockRecord
@@ -71,6 +71,7 @@ enum class RecordType : std::uint16_t {
   kReference,         ///< ReferenceRecord: a watched reference count
   kNativeStack,       ///< NativeStackRecord + ReturnAddress[count]: a C++ stack, once
   kAllocator,         ///< AllocatorRecord, in `full`: before the first kSegment of each GPU
+  kStreamCall,        ///< StreamCallRecord + addresses: work for a stream of a GPU, or what orders it
 };
 
 /// How many sequences a record of this type uses, beginning with its own: one for each event that it stands for.
@@ -528,6 +529,34 @@ struct LastTouchRecord {
   std::uint64_t tsc;      ///< of the launch
 };
 static_assert(sizeof(LastTouchRecord) == 72);
+
+/// What a call to CUDA does with a stream. Calls that give work are recorded before the call, those that end a wait of
+/// the host after it.
+enum class StreamCall : std::uint32_t {
+  kKernel,
+  kCopy,
+  kFill,
+  kGraph,          ///< all kernels of a graph
+  kEventRecord,    ///< the event stands for all work that the stream has got so far
+  kWaitEvent,      ///< further work of the stream begins after the event
+  kEventDone,      ///< the host knows that the event has been reached
+  kStreamDone,     ///< the host knows that the stream has finished its work
+  kAllDone,        ///< the same of all streams
+  kCaptureBegins,  ///< work of the stream becomes part of a graph and does not run
+  kCaptureEnds,
+};
+/// Flag of a StreamCallRecord: the stream and the default stream wait for each other.
+inline constexpr std::uint32_t kStreamBlocks = 1u << 8;
+
+/// Under `run --streams`. Addresses of a GPU's memory that the call uses follow, as std::uint64_t.
+struct StreamCallRecord {
+  RecordHeader header;   ///< aux: StreamCall, and the flag above
+  std::uint64_t stream;  ///< CUDA's handle; 0: the default stream
+  std::uint64_t event;   ///< CUDA's handle
+  std::uint64_t name;    ///< string id: a kernel's mangled name, or the function of a copy
+  std::uint64_t stack;
+};
+static_assert(sizeof(StreamCallRecord) == 56);
 
 enum class CensusTrigger : std::uint32_t { kRelease = 1, kOutOfMemory = 2, kCall = 3 };
 

@@ -13,11 +13,12 @@ int g_subscriber;  // its address is the handle
 
 }  // namespace
 
-void call(CUpti_CallbackId function, const void* parameters, const char* kernel) {
+void call(CUpti_CallbackId function, const void* parameters, const char* kernel, CUresult result) {
   CUpti_CallbackData data{};
   data.functionName = "cuSomething";
   data.functionParams = parameters;
   data.symbolName = kernel;
+  data.functionReturnValue = &result;
   for (const CUpti_ApiCallbackSite site : {CUPTI_API_ENTER, CUPTI_API_EXIT}) {
     data.callbackSite = site;
     if (enabled(function)) g_callback(g_data, CUPTI_CB_DOMAIN_DRIVER_API, function, &data);

@@ -12,7 +12,8 @@ namespace dcmt::fake {
 #define DCMT_FAKE __attribute__((visibility("default")))
 
 /// The program calls this driver function: the subscriber that has enabled it is called before and after.
-DCMT_FAKE void call(CUpti_CallbackId function, const void* parameters, const char* kernel = nullptr);
+DCMT_FAKE void call(CUpti_CallbackId function, const void* parameters, const char* kernel = nullptr,
+                    CUresult result = CUDA_SUCCESS);
 
 /// True if there is a subscriber; and whether it has enabled this callback.
 DCMT_FAKE bool subscribed();
@@ -28,6 +29,13 @@ DCMT_FAKE void set_gpus(int count);
 DCMT_FAKE CUfunction add_kernel(std::vector<std::size_t> sizes, bool as_kernel = false);
 /// The handle belongs to another kernel from here on.
 DCMT_FAKE void change_kernel(CUfunction kernel, std::vector<std::size_t> sizes);
+/// Memory that CUDA knows; all other is pageable.
+DCMT_FAKE void set_known_memory(std::uint64_t begin, std::uint64_t bytes);
+/// The stream and the default stream do not wait for each other.
+DCMT_FAKE void set_non_blocking(CUstream stream);
+/// How often the flags of a stream were requested, and in which capture mode this leaves the thread.
+DCMT_FAKE int stream_questions();
+DCMT_FAKE CUstreamCaptureMode capture_mode();
 /// How often parameters were requested.
 DCMT_FAKE int questions();
 

@@ -5,7 +5,10 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include <cstring>
+#include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "collector/agent/gate.h"
@@ -36,6 +39,8 @@ namespace {
 const CudaProvider* g_cuda = nullptr;
 std::vector<Touch> g_touches;
 int g_work = 0;  ///< reports that GPU work begins
+std::map<std::uint64_t, ArgumentOf> g_arguments;
+constexpr std::uint64_t kStack = 77;
 
 void gpu_touch(const void* owner, std::uint64_t bytes, const char* name) noexcept {
   g_touches.push_back({owner, bytes, name != nullptr ? name : ""});
@@ -45,6 +50,11 @@ const TorchProvider kTorch = [] {
   TorchProvider torch{};
   torch.gpu_touch = gpu_touch;
   torch.gpu_work_begins = []() noexcept { ++g_work; };
+  torch.stack = []() noexcept { return kStack; };
+  torch.argument_of = [](std::uint64_t address) noexcept {
+    const auto found = g_arguments.find(address);
+    return found != g_arguments.end() ? found->second : ArgumentOf::kUnknown;
+  };
   return torch;
 }();
 
@@ -437,6 +447,148 @@ TEST_F(Provider, LeavesForGoodForWhomItCannotFollow) {
   watch_calls();
   EXPECT_FALSE(fake::subscribed());
   EXPECT_EQ(drain_published().diagnostics, 1);
+}
+
+/// A StreamCallRecord with its addresses.
+struct StreamCalled {
+  wire::StreamCall call;
+  bool blocks;
+  std::uint64_t stream, event, stack;
+  std::vector<std::uint64_t> addresses;
+  bool operator==(const StreamCalled&) const = default;
+};
+
+class Streams : public Provider {
+ protected:
+  Streams() {
+    g_hot.streams = true;
+    watch_calls();
+    fake::set_non_blocking(kSide);
+    drain_published();
+  }
+  ~Streams() override { g_hot.streams = false; }
+
+  static std::vector<StreamCalled> drain_calls() {
+    std::vector<StreamCalled> calls;
+    close_thread_chunk();
+    while (test_spool().read() != 0) {
+      for (spool::SequencedRecord r = test_spool().next(); r.header != nullptr; r = test_spool().next()) {
+        if (r.header->type != RecordType::kStreamCall) continue;
+        const auto& record = *reinterpret_cast<const wire::StreamCallRecord*>(r.header);
+        StreamCalled called{static_cast<wire::StreamCall>(record.header.aux & 0xff),
+                            (record.header.aux & wire::kStreamBlocks) != 0,
+                            record.stream,
+                            record.event,
+                            record.stack,
+                            {}};
+        called.addresses.resize((record.header.words * 8 - sizeof record) / 8);
+        std::memcpy(called.addresses.data(), &record + 1, called.addresses.size() * 8);
+        calls.push_back(std::move(called));
+      }
+      test_spool().give_back();
+    }
+    return calls;
+  }
+  static std::uint64_t number(const void* handle) { return reinterpret_cast<std::uint64_t>(handle); }
+
+  inline static const CUstream kSide = reinterpret_cast<CUstream>(0x5000);
+  inline static const CUstream kBlocking = reinterpret_cast<CUstream>(0x6000);
+  inline static const CUevent kEvent = reinterpret_cast<CUevent>(0x7000);
+  static constexpr std::uint64_t kOther = 0x7e0000000000;
+};
+
+TEST_F(Streams, AKernelsPointersAreItsUses) {
+  const CUfunction kernel = fake::add_kernel({8, 4, 16, 8});
+  std::uint64_t pair[] = {kOther, 7};
+  std::uint64_t first = kBegin, last = 0x3f8000003f800000;
+  std::uint32_t count = 5;
+  void* arguments[] = {&first, &count, pair, &last};
+  cuLaunchKernel_params launch{};
+  launch.f = kernel;
+  launch.kernelParams = arguments;
+  launch.hStream = kSide;
+  fake::call(CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel, &launch, "kernel");
+  const StreamCalled called{wire::StreamCall::kKernel, false, number(kSide), 0, kStack, {kBegin}};
+  EXPECT_EQ(drain_calls(), std::vector{called}) << "two floats are no address; nor does a structure say much";
+  EXPECT_EQ(g_work, 0) << "no memory is watched";
+
+  g_arguments = {{kOther, ArgumentOf::kOperator}, {kBegin, ArgumentOf::kNothing}};
+  launch.hStream = kBlocking;
+  fake::call(CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel, &launch, "kernel");
+  const StreamCalled of_operator{wire::StreamCall::kKernel, true, number(kBlocking), 0, kStack, {kOther}};
+  EXPECT_EQ(drain_calls(), std::vector{of_operator}) << "the operator knows better";
+}
+
+TEST_F(Streams, ACopyUsesBothEndsAndIsOverWhereTheHostMustWait) {
+  fake::set_known_memory(kBegin, kBytes);
+  cuMemcpyAsync_params copy{kBegin, kOther, 8, kSide};
+  fake::call(CUPTI_DRIVER_TRACE_CBID_cuMemcpyAsync, &copy);
+  const StreamCalled copied{wire::StreamCall::kCopy, false, number(kSide), 0, kStack, {kBegin, kOther}};
+  EXPECT_EQ(drain_calls(), std::vector{copied});
+
+  cuMemcpyDtoHAsync_v2_params to_host{reinterpret_cast<void*>(kOther), kBegin, 8, kSide};
+  fake::call(CUPTI_DRIVER_TRACE_CBID_cuMemcpyDtoHAsync_v2, &to_host);
+  const StreamCalled to_pageable{wire::StreamCall::kCopy, false, number(kSide), 0, kStack, {kOther, kBegin}};
+  const StreamCalled done{wire::StreamCall::kStreamDone, false, number(kSide), 0, 0, {}};
+  EXPECT_EQ(drain_calls(), (std::vector{to_pageable, done}));
+
+  cuMemsetD8_v2_params fill{kBegin, 0, 8};
+  fake::call(CUPTI_DRIVER_TRACE_CBID_cuMemsetD8_v2, &fill);
+  const StreamCalled filled{wire::StreamCall::kFill, true, 0, 0, kStack, {kBegin}};
+  const StreamCalled all_waited{wire::StreamCall::kStreamDone, true, 0, 0, 0, {}};
+  EXPECT_EQ(drain_calls(), (std::vector{filled, all_waited}));
+
+  cuMemsetD32Async_params later{kBegin, 0, 8, kSide};
+  fake::call(CUPTI_DRIVER_TRACE_CBID_cuMemsetD32Async, &later);
+  const StreamCalled filled_later{wire::StreamCall::kFill, false, number(kSide), 0, kStack, {kBegin}};
+  EXPECT_EQ(drain_calls(), std::vector{filled_later});
+}
+
+TEST_F(Streams, WhatOrdersWorkIsRecordedOnceItIsTrue) {
+  cuEventRecord_params record{kEvent, kSide};
+  cuStreamWaitEvent_params wait{kBlocking, kEvent, 0};
+  cuEventQuery_params query{kEvent};
+  cuStreamSynchronize_params synchronize{kSide};
+  fake::call(CUPTI_DRIVER_TRACE_CBID_cuEventRecord, &record);
+  fake::call(CUPTI_DRIVER_TRACE_CBID_cuStreamWaitEvent, &wait);
+  fake::call(CUPTI_DRIVER_TRACE_CBID_cuEventQuery, &query, nullptr, CUDA_ERROR_NOT_READY);
+  fake::call(CUPTI_DRIVER_TRACE_CBID_cuEventQuery, &query);
+  fake::call(CUPTI_DRIVER_TRACE_CBID_cuStreamSynchronize, &synchronize);
+  fake::call(CUPTI_DRIVER_TRACE_CBID_cuCtxSynchronize, nullptr);
+  const std::vector<StreamCalled> expected{
+      {wire::StreamCall::kEventRecord, false, number(kSide), number(kEvent), 0, {}},
+      {wire::StreamCall::kWaitEvent, true, number(kBlocking), number(kEvent), 0, {}},
+      {wire::StreamCall::kEventDone, true, 0, number(kEvent), 0, {}},
+      {wire::StreamCall::kStreamDone, false, number(kSide), 0, 0, {}},
+      {wire::StreamCall::kAllDone, true, 0, 0, 0, {}},
+  };
+  EXPECT_EQ(drain_calls(), expected);
+}
+
+TEST_F(Streams, ACaptureIsRecorded) {
+  cuStreamBeginCapture_v2_params begin{kSide, CU_STREAM_CAPTURE_MODE_GLOBAL};
+  cuStreamEndCapture_params end{kSide, nullptr};
+  fake::call(CUPTI_DRIVER_TRACE_CBID_cuStreamBeginCapture_v2, &begin);
+  cuEventRecord_params record{kEvent, kSide};
+  fake::call(CUPTI_DRIVER_TRACE_CBID_cuEventRecord, &record);
+  fake::call(CUPTI_DRIVER_TRACE_CBID_cuStreamEndCapture, &end);
+  fake::call(CUPTI_DRIVER_TRACE_CBID_cuStreamBeginCapture_v2, &begin, nullptr, CUDA_ERROR_ILLEGAL_STATE);
+  fake::call(CUPTI_DRIVER_TRACE_CBID_cuEventRecord, &record);
+  const std::vector<StreamCalled> expected{
+      {wire::StreamCall::kCaptureBegins, true, number(kSide), 0, 0, {}},
+      {wire::StreamCall::kEventRecord, true, number(kSide), number(kEvent), 0, {}},
+      {wire::StreamCall::kCaptureEnds, false, number(kSide), 0, 0, {}},
+      {wire::StreamCall::kCaptureEnds, false, number(kSide), 0, 0, {}},
+      {wire::StreamCall::kEventRecord, false, number(kSide), number(kEvent), 0, {}},
+  };
+  EXPECT_EQ(drain_calls(), expected);
+  EXPECT_EQ(fake::stream_questions(), 3) << "none in the capture, which it would make fail";
+  EXPECT_EQ(fake::capture_mode(), CU_STREAM_CAPTURE_MODE_GLOBAL);
+}
+
+TEST_F(Provider, WithoutStreamsNothingOfThemIsObserved) {
+  watch_calls();
+  EXPECT_FALSE(fake::enabled(CUPTI_DRIVER_TRACE_CBID_cuEventRecord));
 }
 
 }  // namespace

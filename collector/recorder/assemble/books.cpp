@@ -25,6 +25,7 @@ Books::Books(TraceWriter& writer, PrivateState state, const ClockOrigin& origin,
       lifetimes(journal, dictionary, operators, censuses, owners, streams, growth, modules),
       marks(journal, dictionary, lifetimes, phases),
       references(journal, code_stacks, lifetimes),
+      stream_calls(journal, dictionary, streams, lifetimes),
       out_of_memory(journal, operators, lifetimes, marks, censuses, places) {}
 
 CensusContext Books::census_context() {

@@ -23,6 +23,7 @@
 #include "collector/recorder/assemble/reference_book.h"
 #include "collector/recorder/assemble/segment_book.h"
 #include "collector/recorder/assemble/stack_places.h"
+#include "collector/recorder/assemble/stream_book.h"
 #include "collector/recorder/assemble/stream_numbers.h"
 #include "collector/recorder/assemble/threads.h"
 #include "collector/recorder/decode/dictionary.h"
@@ -65,6 +66,7 @@ struct Books {
   Lifetimes lifetimes;
   Marks marks;
   ReferenceBook references;
+  StreamBook stream_calls;
   StackPlaces places{journal};
   OutOfMemory out_of_memory;
   Threads threads{journal};

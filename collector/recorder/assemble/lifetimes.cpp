@@ -81,6 +81,13 @@ std::uint64_t Lifetimes::block_at(std::uint64_t data) {
   return data - block->first < static_cast<std::uint64_t>(block->second) ? block->first : 0;
 }
 
+RowId Lifetimes::gpu_block_at(std::uint64_t address) {
+  const std::uint64_t begin = block_at(address);
+  if (begin == 0) return 0;
+  const BlockRow& row = blocks_.find(begin)->row;
+  return row.gpu ? row.id : 0;
+}
+
 void Lifetimes::give_block(std::uint64_t address, RowId storage) {
   auto* block = blocks_.find(address);
   block->row.storage = storage;

@@ -72,6 +72,8 @@ class Lifetimes {
   Expected<RowId> see_storage(std::uint64_t address, std::uint64_t data, std::uint64_t bytes, std::uint64_t stack);
   [[nodiscard]] RowId storage(std::uint64_t address);
   [[nodiscard]] RowId tensor(std::uint64_t address);
+  /// The live block of a GPU that has this byte; 0: none.
+  [[nodiscard]] RowId gpu_block_at(std::uint64_t address);
   [[nodiscard]] Point tensor_from(std::uint64_t address);
   /// Where the current record was made.
   Expected<Place> place(std::uint64_t stack);

@@ -6,7 +6,6 @@
 
 #include "collector/recorder/decode/dtypes.h"
 #include "collector/recorder/keep/saturating_sum.h"
-#include "trace/base/demangled.h"
 #include "trace/sql/row_io.h"
 
 namespace dcmt::recorder {
@@ -170,13 +169,6 @@ Status Marks::point(const wire::MarkRecord& record) {
   return journal_.rows.write(row);
 }
 
-Expected<RowId> Marks::kernel_name(std::uint64_t wire) {
-  const std::string text(dictionary_.text(wire));
-  if (!text.starts_with("_Z")) return dictionary_.string(wire);
-  const std::optional<std::string> name = demangled(text);
-  return name ? journal_.writer.intern(*name) : dictionary_.string(wire);
-}
-
 Expected<MarkRow> Marks::key_row(std::string_view kind, const wire::KeyRecord& record) {
   const bool gone = (record.header.aux & (wire::kKeyStorageDead | wire::kKeyUntracked)) != 0;
   DCMT_ASSIGN_OR_RETURN(RowId storage,
@@ -319,7 +311,7 @@ Status Marks::read(const wire::ReadRecord& record) {
   const bool overwrites = (record.header.aux & wire::kReadOverwrites) != 0;
   KeySumRow& sum = key_sums_.of(record.graph, record.key);
   if (by_kernel) {
-    DCMT_ASSIGN_OR_RETURN(const RowId name, kernel_name(record.op));
+    DCMT_ASSIGN_OR_RETURN(const RowId name, dictionary_.kernel_name(record.op));
     row.name = name;
     row.flags = "kernel";
     ++sum.kernel_reads;
@@ -380,7 +372,7 @@ Status Marks::launches(const wire::LaunchesRecord& record) {
 
 Status Marks::last_touch(const wire::LastTouchRecord& record, std::int64_t ns) {
   DCMT_ASSIGN_OR_RETURN(MarkRow row, row_here("touch", record.op, 0));
-  DCMT_ASSIGN_OR_RETURN(const RowId name, kernel_name(record.op));
+  DCMT_ASSIGN_OR_RETURN(const RowId name, dictionary_.kernel_name(record.op));
   row.id = journal_.ids.mark++;
   row.name = name;
   row.graph = record.graph;

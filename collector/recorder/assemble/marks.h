@@ -81,8 +81,6 @@ class Marks {
   Expected<MarkRow> mark_row(const wire::MarkRecord& record);
   Expected<MarkRow> key_row(std::string_view kind, const wire::KeyRecord& record);
   Status key_point(std::string_view kind, const wire::KeyRecord& record);
-  /// The string row of a kernel's demangled name.
-  Expected<RowId> kernel_name(std::uint64_t wire);
   ReleaseKey release_key(const wire::KeyRecord& record) const { return {journal_.thread, record.graph, record.key}; }
   static ReleaseKey release_key(const MarkRow& row) {
     return {row.thread.value_or(0), row.graph.value_or(0), row.key.value_or(0)};

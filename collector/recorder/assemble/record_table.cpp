@@ -214,6 +214,7 @@ constexpr Entry kEntries[] = {
     {RecordType::kReference, "a reference count", to<&Books::references, &ReferenceBook::reference>},
     {RecordType::kNativeStack, "a C++ stack", to<&Books::code_stacks, &CodeStacks::define>},
     {RecordType::kAllocator, "an allocator's settings", to<&Books::segments, &SegmentBook::allocator>},
+    {RecordType::kStreamCall, "a call with a stream", to<&Books::stream_calls, &StreamBook::call>},
 };
 
 constexpr bool has_each_type_at_its_place() {

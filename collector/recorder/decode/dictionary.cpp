@@ -1,9 +1,12 @@
 #include "collector/recorder/decode/dictionary.h"
 
 #include <cstring>
+#include <optional>
+#include <string>
 #include <utility>
 
 #include "collector/recorder/decode/record_view.h"
+#include "trace/base/demangled.h"
 #include "trace/sql/row_io.h"
 
 namespace dcmt::recorder {
@@ -179,6 +182,13 @@ Expected<RowId> Dictionary::string(std::uint64_t wire) {
     DCMT_RETURN_IF_ERROR(journal_.state.add_id(WireIdKind::kMissingString, wire, entry.id));
   }
   return entry.id;
+}
+
+Expected<RowId> Dictionary::kernel_name(std::uint64_t wire) {
+  const std::string mangled(text(wire));
+  if (!mangled.starts_with("_Z")) return string(wire);
+  const std::optional<std::string> name = demangled(mangled);
+  return name ? journal_.writer.intern(*name) : string(wire);
 }
 
 Expected<RowId> Dictionary::stack(std::uint64_t wire) {

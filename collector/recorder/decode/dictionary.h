@@ -44,6 +44,8 @@ class Dictionary {
 
   /// The row id of a wire id; 0 stays 0.
   Expected<RowId> string(std::uint64_t wire);
+  /// The row of a kernel's name, in readable form.
+  Expected<RowId> kernel_name(std::uint64_t wire);
   Expected<RowId> stack(std::uint64_t wire);
   /// The text; empty if it has not arrived.
   [[nodiscard]] std::string_view text(std::uint64_t wire) const;

@@ -148,6 +148,7 @@ Expected<RunResult> run(const RunOptions& options) {
                                      {agent::kEnvHolds, options.owners && options.holds ? "1" : "0"},
                                      {agent::kEnvOperators, operators_file}});
   if (options.native) variables.emplace_back(agent::kEnvNative, "1");
+  if (options.streams) variables.emplace_back(agent::kEnvStreams, "1");
   if (!options.prove.empty()) {
     variables.emplace_back(agent::kEnvProve, proved_file);
     variables.emplace_back(agent::kEnvProveBy, options.prove_by);

@@ -238,6 +238,16 @@ class TestStream {
     record.event = event;
     return add(wire::RecordType::kSegment, device, record);
   }
+  /// @param name  empty: none
+  std::uint64_t stream_call(wire::StreamCall call, std::uint64_t stream, std::uint64_t event, const std::string& name,
+                            const std::vector<std::uint64_t>& addresses, std::uint32_t flags = 0) {
+    wire::StreamCallRecord record{};
+    record.stream = stream;
+    record.event = event;
+    record.name = name.empty() ? 0 : text(name);
+    return add(wire::RecordType::kStreamCall, static_cast<std::uint32_t>(call) | flags, record,
+               {reinterpret_cast<const char*>(addresses.data()), addresses.size() * sizeof(std::uint64_t)});
+  }
   std::uint64_t allocator(const std::string& settings, std::uint64_t limit = 0) {
     wire::AllocatorRecord record{};
     record.settings = text(settings);

@@ -285,7 +285,8 @@ void write_segments(void* c10_cuda) noexcept {
 void report_alloc(std::size_t device, void* address, std::uint64_t bytes) noexcept {
   const auto at = reinterpret_cast<std::uint64_t>(address);
   const std::uint32_t number = wire::cuda_device(static_cast<std::uint32_t>(device));
-  const TorchThread* thread = torch_thread();
+  TorchThread* thread = torch_thread();
+  if (agent::follows_streams() && thread != nullptr) add_operator_memory(*thread, at, bytes);
   const bool has_owner = thread != nullptr && thread->block_owner != nullptr;
   if (!has_owner && add_small_block(number, address, bytes)) return;
   write_begin(number, address, bytes, is_for_sums(bytes));
@@ -434,6 +435,8 @@ void follow_cuda_allocator() noexcept {
     if (why == nullptr) {
       g_following.store(Following::kTraced);
       write_segments(cuda);
+      const agent::CudaProvider* provider = agent::cuda_provider();
+      if (agent::follows_streams() && provider != nullptr) provider->watch_calls();
     }
   }
   if (why == nullptr || g_following.exchange(Following::kNever) == Following::kNever) return;

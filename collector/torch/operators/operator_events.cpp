@@ -91,10 +91,14 @@ Use use_of(const at::RecordFunction& function, std::size_t index) {
 
 /// Notes an input, so that a later check can compare a kernel's arguments with the operator's inputs. A storage that is
 /// watched now can be released before the operator launches a kernel.
-void note_input(RunningOp& op, const at::Tensor& tensor) {
+void note_input(TorchThread& thread, RunningOp& op, const at::Tensor& tensor) {
   // Without a storage of its own, such as a sparse tensor, or with Python's dispatch, it can contain any tensor.
   if (!tensor.has_storage() || tensor.unsafeGetTensorImpl()->is_python_dispatch()) op.inputs_known = false;
   const void* storage = layout::storage_of(tensor.unsafeGetTensorImpl());
+  if (!op.inputs_known) op.memory_known = false;
+  if (agent::follows_streams() && storage != nullptr) {
+    add_operator_memory(thread, layout::data_of(storage), layout::bytes_of(storage));
+  }
   if (!storage_is_watched(storage)) return;
   if (op.watched_count == RunningOp::kMostWatched) {
     op.inputs_known = false;
@@ -107,7 +111,7 @@ void note_input(RunningOp& op, const at::Tensor& tensor) {
 void inspect_input(const at::RecordFunction& function, std::size_t index, const at::Tensor& tensor, TorchThread& thread,
                    RunningOp* op) {
   if (!tensor.defined()) return;
-  if (op != nullptr) note_input(*op, tensor);
+  if (op != nullptr) note_input(thread, *op, tensor);
   ReleasedKey key;
   if (!released_key_of(tensor.unsafeGetTensorImpl(), key)) return;
   if (const Use use = use_of(function, index); use != Use::kNone) {
@@ -127,7 +131,7 @@ void publish_op(TorchThread& thread, RunningOp& op) {
 }
 
 std::unique_ptr<at::ObserverContext> on_inputs(const at::RecordFunction& function) {
-  if (!agent::recording() || !reads_wanted()) return nullptr;
+  if (!agent::recording() || !(reads_wanted() || agent::follows_streams())) return nullptr;
   agent::Inside inside;
   TorchThread* thread = torch_thread();
   // Calls inside gather, wait and release operators do not count.
@@ -136,6 +140,7 @@ std::unique_ptr<at::ObserverContext> on_inputs(const at::RecordFunction& functio
   if (op != nullptr && op->function != &function) op = nullptr;
   if (op != nullptr) {
     op->inputs_known = true;
+    op->memory_known = agent::follows_streams();
     op->watched_count = 0;
   }
   const auto inputs = function.inputs();

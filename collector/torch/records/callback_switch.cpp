@@ -23,10 +23,12 @@ std::atomic<bool> g_may_observe{false};
 
 bool operators_wanted() noexcept {
   return g_may_observe.load(std::memory_order_acquire) &&
-         (agent::every_operator() || g_needs.load(std::memory_order_relaxed) != 0);
+         (agent::every_operator() || agent::follows_streams() || g_needs.load(std::memory_order_relaxed) != 0);
 }
 
-bool inputs_wanted() noexcept { return g_may_observe.load(std::memory_order_acquire) && reads_wanted(); }
+bool inputs_wanted() noexcept {
+  return g_may_observe.load(std::memory_order_acquire) && (agent::follows_streams() || reads_wanted());
+}
 
 bool is_on(const std::atomic<at::CallbackHandle>& handle) noexcept {
   return handle.load(std::memory_order_relaxed) != at::INVALID_CALLBACK_HANDLE;

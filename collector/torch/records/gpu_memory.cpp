@@ -62,6 +62,12 @@ bool is_left_over(const RunningOp* op, const void* storage) noexcept {
 
 }  // namespace
 
+std::uint64_t stack_of_gpu_call() noexcept {
+  const std::uint64_t stack = stack_here();
+  write_running_ops();
+  return stack;
+}
+
 void gpu_touch(const void* storage, std::uint64_t bytes, const char* name) noexcept {
   TorchThread* thread = torch_thread();
   // Launches inside gather, wait and release operators do not count.

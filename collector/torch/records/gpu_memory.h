@@ -37,6 +37,9 @@ void expect_gpu_touches(const StorageCopy& storage) noexcept;
 /// Writes how many launches were observed so far. Called at the end of a release, to separate the later launches.
 void write_launches() noexcept;
 
+/// See agent::TorchProvider: for a record of a call to CUDA, which then has the running operator, too.
+std::uint64_t stack_of_gpu_call() noexcept;
+
 /// See agent::TorchProvider.
 void gpu_touch(const void* storage, std::uint64_t bytes, const char* name) noexcept;
 

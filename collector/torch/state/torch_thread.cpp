@@ -113,6 +113,32 @@ void give_back_torch_thread() noexcept {
   give_to_spare(thread);
 }
 
+void add_operator_memory(TorchThread& thread, std::uint64_t begin, std::uint64_t bytes) noexcept {
+  RunningOp* op = innermost_op(thread);
+  if (op == nullptr || !op->memory_known) return;
+  if (thread.memory_count == TorchThread::kMaxMemory) {
+    op->memory_known = false;
+  } else {
+    thread.memory[thread.memory_count++] = {begin, begin + bytes};
+  }
+}
+
+agent::ArgumentOf argument_of(std::uint64_t address) noexcept {
+  TorchThread* thread = torch_thread();
+  const RunningOp* op = thread != nullptr ? innermost_op(*thread) : nullptr;
+  if (op == nullptr || !op->memory_known) return agent::ArgumentOf::kUnknown;
+  const auto has_it = [address](const OperatorMemory& memory) {
+    return memory.begin <= address && address < memory.end;
+  };
+  const OperatorMemory* memory = thread->memory;
+  if (std::any_of(memory + op->first_memory, memory + thread->memory_count, has_it)) {
+    return agent::ArgumentOf::kOperator;
+  }
+  // Kernels of torch get structures whose unused fields have old stack content, including addresses of other tensors.
+  const bool is_of_torch = strncmp(op->name, "aten::", strlen("aten::")) == 0;
+  return is_of_torch ? agent::ArgumentOf::kNothing : agent::ArgumentOf::kUnknown;
+}
+
 std::uint64_t stack_here() noexcept {
   TorchThread* thread = torch_thread();
   std::uint64_t unused = 0;
@@ -145,12 +171,15 @@ void begin_op(TorchThread& thread, const void* function, const char* name, wire:
     op.frame = frame;
     op.inputs_known = false;
     op.watched_count = 0;
+    op.memory_known = false;
+    op.first_memory = thread.memory_count;
   }
   ++thread.depth;
 }
 
 void end_op(TorchThread& thread, std::uint32_t at) noexcept {
   thread.depth = at;
+  thread.memory_count = thread.running[at].first_memory;
   if (at >= thread.written) return;
   thread.written = at;
   auto* record = static_cast<wire::OpRecord*>(agent::begin_record(wire::RecordType::kOpEnd, sizeof(wire::OpRecord), 0));

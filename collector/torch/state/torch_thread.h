@@ -26,6 +26,14 @@ struct RunningOp {
   bool inputs_known;  ///< `watched` has all of its watched storages
   std::uint32_t watched_count;
   const void* watched[kMostWatched];
+  // If streams are followed:
+  bool memory_known;           ///< what the operator works with is in the thread's `memory`
+  std::uint32_t first_memory;  ///< its index there
+};
+
+/// Memory that an operator works with: one of its inputs, or what it has allocated.
+struct OperatorMemory {
+  std::uint64_t begin, end;
 };
 
 /// A running operator that makes a view of a released storage without bytes.
@@ -78,6 +86,9 @@ struct TorchThread {
   std::uint32_t boxed_count;  ///< while releases settle: inputs of the beginning operator that torch has boxed
   const void* boxed[kMaxBoxed];
   EmptyView empty_view;
+  static constexpr std::uint32_t kMaxMemory = 128;
+  std::uint32_t memory_count;
+  OperatorMemory memory[kMaxMemory];  ///< of the running operators, the innermost last, if streams are followed
   bool explicit_inside;     ///< an explicit mark was made inside the running wrapped operator: the mark counts
   TorchThread* next_spare;  ///< next in the list of spare states, after its thread has ended
 };
@@ -109,6 +120,11 @@ inline RunningOp* innermost_op(TorchThread& thread) noexcept {
   if (thread.depth == 0 || thread.depth > TorchThread::kMaxDepth) return nullptr;
   return &thread.running[thread.depth - 1];
 }
+
+/// If streams are followed: the innermost operator works with this memory, too.
+void add_operator_memory(TorchThread& thread, std::uint64_t begin, std::uint64_t bytes) noexcept;
+/// See agent::TorchProvider.
+agent::ArgumentOf argument_of(std::uint64_t address) noexcept;
 
 /// Id of the calling thread's Python stack, or 0. The stack is walked once for all records of an operator outside of
 /// Python. Sets TorchThread::module.
