@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <functional>
 #include <iterator>
 #include <limits>
@@ -32,6 +33,9 @@ constexpr double kStillKept = 0.3;
 /// is kept. What happens to live on comes at random.
 constexpr std::size_t kFewestRegular = 8;
 constexpr double kLongestInterval = 2;
+/// Or this many groups of as many do, as the results of a round of several inner steps. At random, the intervals
+/// between groups of n would spread by 1 / sqrt(n) of their mean; here none deviates by more than this share of that.
+constexpr double kRegularGroups = 0.5;
 /// Growth has ended if it pauses for this many times its longest pause so far.
 constexpr double kLongPause = 2;
 /// The program's other work goes on without growth if it makes this share of what it made beside it before.
@@ -154,6 +158,18 @@ bool Places::is_beyond(const WorkClock& clock, const Born& born, const Born& kep
          clock.total() - work_at(clock, kept.front()) > kBeyond * longest;
 }
 
+/// True if the intervals between every `of`th of them, from the last one back, are nearly equal.
+/// @param tail  from the last one to the end
+bool are_regular_groups(const std::vector<double>& at, std::size_t of, double tail) {
+  const std::size_t groups = (at.size() - 1) / of;
+  const double mean = (at.back() - at[at.size() - 1 - groups * of]) / static_cast<double>(groups);
+  const double deviation = kRegularGroups / std::sqrt(static_cast<double>(of)) * mean;
+  for (std::size_t i = at.size() - 1; i >= of; i -= of) {
+    if (std::abs(at[i] - at[i - of] - mean) > deviation) return false;
+  }
+  return tail <= kLongestInterval * mean;
+}
+
 bool Places::still_keeps(const Born& born, const Born& kept) const {
   const Sequence late = kept[2 * kept.size() / 3]->span.from_seq;
   std::set<Bytes> sizes;  // a line may make temporary storages of other sizes, too
@@ -169,13 +185,17 @@ bool Places::still_keeps(const Born& born, const Born& kept) const {
 
 bool Places::is_regular(const Born& born, const Born& kept) {
   if (kept.size() < kFewestRegular) return false;
-  const auto at = [&](const Storage* each) {
-    return std::ranges::lower_bound(born, each->span.from_seq, {}, from_of) - born.begin();
-  };
-  std::ptrdiff_t longest = born.end() - born.begin() - at(kept.back());
-  for (std::size_t i = 1; i < kept.size(); ++i) longest = std::max(longest, at(kept[i]) - at(kept[i - 1]));
-  const auto mean = static_cast<double>(at(kept.back()) - at(kept.front())) / static_cast<double>(kept.size() - 1);
-  return static_cast<double>(longest) <= kLongestInterval * mean;
+  std::vector<double> at;  // the index of each among all that the place made
+  for (const Storage* each : kept)
+    at.push_back(static_cast<double>(std::ranges::lower_bound(born, each->span.from_seq, {}, from_of) - born.begin()));
+  const double tail = static_cast<double>(born.size()) - at.back();
+  double longest = tail;
+  for (std::size_t i = 1; i < at.size(); ++i) longest = std::max(longest, at[i] - at[i - 1]);
+  if (longest <= kLongestInterval * (at.back() - at.front()) / static_cast<double>(at.size() - 1)) return true;
+  for (std::size_t of = 2; at.size() >= kFewestRegular * of; ++of) {
+    if (are_regular_groups(at, of, tail)) return true;
+  }
+  return false;
 }
 
 /// False if the place had nearly as large a value before, as a cache of keys and values that each request fills.

@@ -108,6 +108,24 @@ TEST(GrowingSites, FewOfManyGrowIfTheyComeAtRegularIntervals) {
   }
 }
 
+/// One line makes the gradients and values of two inner steps for each of four weights; a table keeps the last values.
+TEST(GrowingSites, FewOfManyGrowIfTheyComeInEqualGroups) {
+  for (const bool in_groups : {true, false}) {
+    TestTrace trace;
+    std::uint32_t random = 1;
+    loop(trace, 20, [&](int) {
+      for (int i = 0; i < 16; ++i) {
+        const Handle made = trace.allocate(100);
+        random = random * 1664525 + 1013904223;
+        const bool is_kept = in_groups ? i >= 8 && i % 2 == 1 : (random >> 16) % 4 == 0;
+        if (!is_kept) trace.drop(made);
+      }
+    });
+    TraceData data;
+    EXPECT_EQ(growing(trace, data).has_value(), in_groups);
+  }
+}
+
 TEST(GrowingSites, FourInACycleGrowIfTheCollectorIsOff) {
   for (const bool is_off : {true, false}) {
     TestTrace trace;

@@ -184,6 +184,22 @@ std::map<std::string, Group> groups_of(const TraceData& data, const GrowingSites
   return groups;
 }
 
+/// What Python's collector has freed before was garbage until then, as what is in such cycles now. The growth has it
+/// beside, because a peak contains it.
+void add_collected(const TraceData& data, const GrowingSites& growing, Group& group) {
+  for (const auto& [stack, of_site] : group.sites) {
+    const Rounds& rounds = *of_site.rounds;
+    if (rounds.kind() == RoundKind::kCall) continue;  // calls are those whose storages live on
+    for (const Storage& storage : data.storages) {
+      if (storage.birth.stack != stack || !storage.span.ended() || storage.span.to_seq > growing.end) continue;
+      const Sequence round_end = rounds.end(rounds.at(storage.span.from_seq));
+      if (!round_end.valid() || storage.span.to_seq <= round_end) continue;
+      group.growth.beside.push_back(
+          {.storage = storage.id, .bytes = storage.bytes, .needed_until = round_end, .frees = true});
+    }
+  }
+}
+
 /// True if the holder keeps what autograd saved for a backward.
 bool keeps_graphs(const TraceData& data, const Growth& growth) {
   return std::ranges::any_of(growth.storages, [&](const GrowingStorage& each) {
@@ -290,6 +306,7 @@ std::vector<Finding> grows(const TraceData& data, const Releases&) {
   for (auto& [name, group] : groups) {
     // Otherwise these are storages of the last rounds, which may still be dropped.
     if (group.adding.size() < kFewestAdding) continue;
+    if (group.growth.holder.starts_with("cycle ")) add_collected(data, growing, group);
     Finding finding;
     finding.rule = "grows";
     finding.classes.emplace_back("D01");

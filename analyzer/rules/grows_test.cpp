@@ -422,6 +422,27 @@ TEST(Grows, WhatOnlyACycleHoldsGoesWithIt) {
   EXPECT_EQ(findings.front().predicted_peak, Bytes(5000 + 700 + 100));
 }
 
+/// Python's collector runs in the third and sixth steps, and never again.
+TEST(Grows, WhatTheCollectorFreedBeforeWasInSuchCyclesToo) {
+  TestTrace trace;
+  const HeldOf cycle{.path = "cycle Kept.x → N._saved_result → Kept (through autograd nodes)", .otherwise = true};
+  std::vector<TestTrace::Handle> garbage;
+  program(trace, 20, [&](int step) {
+    at(trace, 21);
+    const auto made = trace.allocate(100);
+    if (step >= 6) return trace.held(made, cycle);
+    garbage.push_back(made);
+    if (step % 3 != 2) return;
+    for (const auto each : garbage) trace.drop(each);
+    garbage.clear();
+  });
+  const TraceData data = trace.load();
+  const std::vector<Finding> findings = findings_of(data);
+  ASSERT_EQ(findings.size(), 1u);
+  EXPECT_EQ(findings.front().growth->storages.size(), 14u);
+  EXPECT_EQ(findings.front().growth->beside.size(), 4u) << "two went in the steps that made them";
+}
+
 /// One reading found no root that leads to most of them, and a variable that still has the latest.
 TEST(Grows, WhatMayBeInACycleIsNotHeldByAVariableThatHadOne) {
   TestTrace trace;

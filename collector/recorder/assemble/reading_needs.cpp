@@ -27,7 +27,8 @@ void ReadingNeeds::steps_ended(std::int64_t steps) {
 }
 
 SmallBlocksThen ReadingNeeds::small_blocks() const {
-  return steps_ != 0 ? small_blocks_ : SmallBlocksThen{0, lifetimes_.small_bytes()};
+  const bool steps_go_on = steps_ != 0 && !step_ends_.have_ceased(journal_.now.seq, steps_);
+  return steps_go_on ? small_blocks_ : SmallBlocksThen{steps_, lifetimes_.small_bytes()};
 }
 
 void ReadingNeeds::size_is_followed(std::size_t size_class) { lifetimes_.size_is_followed(size_class); }

@@ -40,7 +40,7 @@ class ReadingNeeds {
   /// Bytes of storages from places that keep more and more; if there are any, reading the process's memory is worth its
   /// cost.
   [[nodiscard]] GrowingBytes growing() const { return growth_.growing(); }
-  /// Bytes in small blocks that are not tracked, at the end of the latest step.
+  /// Bytes in small blocks that are not tracked: at the end of the latest step, or now if there are no steps any more.
   [[nodiscard]] SmallBlocksThen small_blocks() const;
   /// The process was asked to track this class of sizes, too.
   void size_is_followed(std::size_t size_class);

@@ -13,7 +13,7 @@
 
 namespace dcmt::recorder {
 
-/// Bytes of blocks that are not tracked: at the end of a step, or now if there was none.
+/// Bytes of blocks that are not tracked: at the end of a step, or now if the program makes no steps (any more).
 struct SmallBlocksThen {
   std::int64_t rounds = 0;  ///< steps that have ended
   std::int64_t bytes = 0;   ///< of all devices

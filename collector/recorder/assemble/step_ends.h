@@ -21,6 +21,12 @@ class StepEnds {
     std::int64_t from = 0, to = 0;
   };
   [[nodiscard]] Outlived outlived() const { return {first_, before_}; }
+  /// True if, for some steps' worth of records, none has ended: an evaluation after the training.
+  /// @param steps  that have ended
+  [[nodiscard]] bool have_ceased(std::int64_t seq, std::int64_t steps) const {
+    constexpr std::int64_t kPause = 4;
+    return steps > 1 && seq - latest_ > kPause * ((latest_ - first_) / (steps - 1));
+  }
   /// The record at which the latest step ended; 0: none has ended.
   [[nodiscard]] std::int64_t latest() const { return latest_; }
 

@@ -13,5 +13,13 @@ TEST(StepEndsTest, WhatHasOutlivedItsStepBeganAfterTheFirstAndBeforeTheLatestTwo
   EXPECT_EQ(steps.outlived().to, 31);
 }
 
+TEST(StepEndsTest, StepsHaveCeasedIfNoneEndsForSomeStepsWorthOfRecords) {
+  StepEnds steps;
+  EXPECT_FALSE(steps.have_ceased(1000, 0)) << "none has ended";
+  for (const std::int64_t seq : {10, 20, 30, 40}) steps.ended(seq);
+  EXPECT_FALSE(steps.have_ceased(80, 4));
+  EXPECT_TRUE(steps.have_ceased(81, 4));
+}
+
 }  // namespace
 }  // namespace dcmt::recorder
