@@ -1,6 +1,7 @@
 #include "analyzer/rules/made_values.h"
 
 #include <algorithm>
+#include <functional>
 
 namespace dcmt::analyzer {
 namespace {
@@ -9,8 +10,34 @@ bool has_one(std::string_view code, const std::set<std::string_view>& names) {
   return std::ranges::any_of(names, [code](std::string_view name) { return has_name(code, name); });
 }
 
-/// True for `a.b[0](x)`, and nothing around it, if a call in it has one of the names as an argument.
-bool calls_with(std::string_view part, const std::set<std::string_view>& names) {
+/// True if the arguments have one of the variables itself, also in a list or the like: "(x, [y])", but not "(y.item(),
+/// float(y))".
+bool have_itself(std::string_view arguments, const std::set<std::string_view>& names) {
+  constexpr std::string_view kBefore = "([{,=*:", kBehind = ")]},:";
+  std::vector<bool> passes;  // for each open bracket: it is not of a call or an index within the arguments
+  char before = ' ';         // the last character that is no space
+  for (std::size_t at = 0; at < arguments.size(); ++at) {
+    const char each = arguments[at];
+    if (is_of_name(each)) {
+      const std::size_t from = at;
+      while (at + 1 < arguments.size() && is_of_name(arguments[at + 1])) ++at;
+      const std::size_t next = arguments.find_first_not_of(" \t\n", at + 1);
+      const bool is_itself = kBefore.find(before) != npos && next != npos && kBehind.find(arguments[next]) != npos;
+      const std::string_view name = arguments.substr(from, at + 1 - from);
+      if (is_itself && names.contains(name) && std::ranges::find(passes, false) == passes.end()) return true;
+      before = arguments[at];
+      continue;
+    }
+    if (each == '(' || each == '[' || each == '{')
+      passes.push_back(at == 0 || !(is_of_name(before) || before == ')' || before == ']'));
+    if ((each == ')' || each == ']' || each == '}') && !passes.empty()) passes.pop_back();
+    if (each != ' ' && each != '\t' && each != '\n') before = each;
+  }
+  return false;
+}
+
+/// True for `a.b[0](x)`, and nothing around it, if a call in it has arguments for which `has` is true.
+bool calls_with(std::string_view part, const std::function<bool(std::string_view)>& has_value) {
   if (part.starts_with("await ")) part = trimmed(part.substr(6));
   bool has = false;
   std::size_t at = 0;
@@ -18,7 +45,7 @@ bool calls_with(std::string_view part, const std::set<std::string_view>& names) 
     if (part[at] == '(' || part[at] == '[') {
       const std::size_t end = at > 0 ? behind_brackets(part, at) : npos;
       if (end == npos) return false;
-      has |= part[at] == '(' && has_one(part.substr(at, end - at), names);
+      has |= part[at] == '(' && has_value(part.substr(at, end - at));
       at = end;
     } else if (is_of_name(part[at]) || (part[at] == '.' && at > 0)) {
       ++at;
@@ -29,6 +56,14 @@ bool calls_with(std::string_view part, const std::set<std::string_view>& names) 
   return has && part.ends_with(')');
 }
 
+/// The variables that a statement gives a value, without the number in `for i, x in enumerate(xs)`.
+std::set<std::string_view> values_given_by(std::string_view statement) {
+  std::set<std::string_view> names = names_given_by(statement);
+  if (statement.starts_with("for ") && statement.find(" in enumerate(") != npos)
+    names.erase(trimmed(statement.substr(4, statement.find_first_of(",)") - 4)));
+  return names;
+}
+
 }  // namespace
 
 MadeValues::MadeValues(const PythonSource& source, const std::set<std::size_t>& made_at) : source_(source) {
@@ -36,7 +71,7 @@ MadeValues::MadeValues(const PythonSource& source, const std::set<std::size_t>& 
     if (number == 0 || number > source.lines().size()) continue;
     const PythonSource::Line& line = source.lines()[number - 1];
     made_at_.insert(line.statement);
-    given_[line.function].merge(names_given_by(source.statement_of(line)));
+    given_[line.function].merge(values_given_by(source.statement_of(line)));
   }
   all_ = given_;
   add_computed();
@@ -61,7 +96,7 @@ void MadeValues::add_computed() {
         const std::size_t equal = equal_sign(part, 0);
         const std::size_t from = part.starts_with("for ") ? part.find(" in ") : equal;
         if (from == npos || !has_one(part.substr(from), variables->second)) continue;
-        for (const std::string_view name : names_given_by(part)) is_new |= variables->second.insert(name).second;
+        for (const std::string_view name : values_given_by(part)) is_new |= variables->second.insert(name).second;
       }
     }
   }
@@ -74,13 +109,14 @@ bool MadeValues::names(const PythonSource::Line& line, const ByFunction& variabl
   return of_function != variables.end() && has_one(source_.statement_of(line), of_function->second);
 }
 
-bool MadeValues::passes(const PythonSource::Line& line, const ByFunction& variables) const {
+bool MadeValues::passes(const PythonSource::Line& line, const ByFunction& variables, Has has) const {
   const auto of_function = variables.find(line.function);
   if (of_function == variables.end() || &source_.lines()[line.statement] != &line) return false;
   for (const std::string_view statement : parts_of(source_.statement_of(line), ";")) {
     for (const std::string_view part : parts_of(statement, ":")) {  // "try: put(x)"
       if (equal_sign(part, 0) != npos || has_name(part, "lambda")) break;
-      if (calls_with(part, of_function->second)) return true;
+      if (calls_with(part, [&](std::string_view arguments) { return has(arguments, of_function->second); }))
+        return true;
     }
   }
   return false;
@@ -96,23 +132,25 @@ bool MadeValues::passes_function_with_one(const PythonSource::Line& line) const 
     const auto within = functions_.find(line.function);
     const std::size_t equal = equal_sign(statement, 0);
     const std::string_view value = trimmed(statement.substr(equal == npos ? 0 : equal + 1));
-    if (within != functions_.end() && calls_with(value, within->second)) return true;
+    if (within != functions_.end() && calls_with(value, [&](auto code) { return has_one(code, within->second); }))
+      return true;
   }
   return false;
 }
 
 bool MadeValues::names_one(const PythonSource::Line& line) const { return names(line, all_); }
 
-bool MadeValues::passes_one(const PythonSource::Line& line) const { return passes(line, all_); }
+bool MadeValues::passes_one(const PythonSource::Line& line) const { return passes(line, all_, has_one); }
 
 std::vector<const PythonSource::Line*> MadeValues::passes(bool only_it) const {
   std::vector<const PythonSource::Line*> lines;
-  for (const ByFunction* variables : {&given_, &all_}) {
+  const auto find = [&](const ByFunction& variables, Has has) {
     for (const PythonSource::Line& line : source_.lines()) {
-      if (passes(line, *variables)) lines.push_back(&line);
+      if (passes(line, variables, has)) lines.push_back(&line);
     }
-    if (!lines.empty() || only_it) break;
-  }
+  };
+  find(given_, has_one);
+  if (lines.empty() && !only_it) find(all_, have_itself);
   return lines;
 }
 

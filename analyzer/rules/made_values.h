@@ -26,8 +26,8 @@ class MadeValues {
   [[nodiscard]] bool passes_one(const PythonSource::Line& line) const;
   /// True if the line passes a function to a call that keeps such a variable: a lambda or a function within this one.
   [[nodiscard]] bool passes_function_with_one(const PythonSource::Line& line) const;
-  /// The lines that pass one, with a variable that has it; if there are none, with something that was computed from it,
-  /// unless `only_it`.
+  /// The lines that pass one, with a variable that has it; if there are none, those that pass what was computed from
+  /// it, in a variable, unless `only_it`: `log(out)`, but not `print(out.item())`.
   [[nodiscard]] std::vector<const PythonSource::Line*> passes(bool only_it) const;
   /// True if variables of the line's function have it. Else a parameter may.
   [[nodiscard]] bool is_known_at(const PythonSource::Line& line) const { return all_.contains(line.function); }
@@ -39,7 +39,9 @@ class MadeValues {
   void add_computed();
   void add_functions();
   [[nodiscard]] bool names(const PythonSource::Line& line, const ByFunction& variables) const;
-  [[nodiscard]] bool passes(const PythonSource::Line& line, const ByFunction& variables) const;
+  /// True if code has one of the variables, in a way that counts.
+  using Has = bool (*)(std::string_view code, const Names& variables);
+  [[nodiscard]] bool passes(const PythonSource::Line& line, const ByFunction& variables, Has has) const;
 
   const PythonSource& source_;
   std::set<std::size_t> made_at_;  ///< indexes of lines with which the statements begin

@@ -52,6 +52,24 @@ TEST(MadeValues, WhatWasComputedFromThemCountsIfTheyAreNotPassed) {
   EXPECT_EQ(numbers(MadeValues(source, {0, 5, 99}).passes(false)), Numbers{}) << "no variable has them";
 }
 
+TEST(MadeValues, WhatIsComputedInTheCallFromWhatWasComputedIsNotPassed) {
+  const auto passes = [](const std::string& call) {
+    const PythonSource source("x = f()\ny = x + 1\n" + call + "\n");
+    return !MadeValues(source, {1}).passes(false).empty();
+  };
+  for (const char* call : {"log(y)", "log(1, *y)", "log(out=y)", "log({1: [y, 2]})", "log((1,\n     y))"})
+    EXPECT_TRUE(passes(call)) << call;
+  for (const char* call :
+       {"print(y.item())", "print(float(y))", "print(y[0])", "print(a[y])", "print(y + 1)", "print(a.y)"})
+    EXPECT_FALSE(passes(call)) << call;
+  EXPECT_TRUE(passes("print(x.item())")) << "it may be what that makes";
+}
+
+TEST(MadeValues, TheNumberOfARoundIsNoneOfThem) {
+  const PythonSource source("for i, x in enumerate(xs):\n  print(i)\n");
+  EXPECT_EQ(numbers(MadeValues(source, {1}).passes(false)), Numbers{});
+}
+
 TEST(MadeValues, ALoopOverThemGivesItsVariableOne) {
   const PythonSource source("xs = f()\nfor x in xs:\n  put(x)\nfor y in ys:\n  put(y)\n");
   EXPECT_EQ(numbers(MadeValues(source, {1}).passes(false)), (Numbers{3}));
