@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cstdio>
+#include <cstdlib>
 #include <memory>
 #include <sstream>
 #include <string>
@@ -14,6 +15,7 @@
 #include "cli/commands.h"
 #include "cli/default_folder.h"
 #include "cli/installation.h"
+#include "cli/oom_remedies.h"
 #include "cli/parser.h"
 #include "cli/rank_summaries.h"
 #include "cli/recording_options.h"
@@ -40,6 +42,7 @@ constexpr char kFooter[] =
     "  dc-memtrace run -o out --detail full -- torchrun --nproc_per_node 2 train.py\n"
     "  dc-memtrace run --operators my_operators.toml -- python train.py\n"
     "  dc-memtrace run --standby -- python train.py\n"
+    "  dc-memtrace run --oom-only -- torchrun --nproc_per_node 8 train.py\n"
     "  dc-memtrace run --steps 3:6 --max-disk 500MiB -- python train.py\n"
     "  dc-memtrace run --watch last#1 -- python train.py\n"
     "  dc-memtrace run --watch train.py:18 -- python train.py\n"
@@ -99,7 +102,10 @@ int run_command(recorder::RunOptions& options) {
   // Not fmt::print: it throws if the reader has closed the pipe, and the job's exit code would be lost.
   for (const std::string& note : result->notes)
     std::fputs(fmt::format("dc-memtrace: {}\n", printable(note)).c_str(), stderr);
-  if (result->job_exit < 128) summarize(result->traces);  // else a signal ended the job, and the time may be short
+  if (result->job_exit < 128) {  // else a signal ended the job, and the time may be short
+    print_oom_remedies(result->traces);
+    summarize(result->traces);
+  }
   if (!options.quiet && isatty(STDERR_FILENO) != 0 && !result->traces.empty()) {
     fmt::print(stderr, "dc-memtrace: {} trace{} in {}. Next: dc-memtrace report {}\n", result->traces.size(),
                result->traces.size() == 1 ? "" : "s", options.folder, shell_word(options.folder));
@@ -155,13 +161,18 @@ void add_run_command(Parser app, int& exit_code) {
                "copies use, and what orders streams. Sets --detail full");
   auto watch = std::make_shared<std::vector<std::string>>();
   add_watch_option(run, *watch);
+  auto only_oom = std::make_shared<bool>(false);
+  run.add_flag(
+      "--oom-only", *only_oom,
+      "A black box: follow blocks of 64 KiB or more only, which costs nothing that a step would show, and when "
+      "memory runs out, read who holds what, before the program goes on. DC_MEMTRACE=oom does the same");
   auto standby = std::make_shared<bool>(false);
   run.add_flag("--standby", *standby,
                "Record nothing now: each process that uses torch waits until dc-memtrace attach asks for it. Options "
                "of the recording go there");
   run.prefix_command();
   run.footer(kFooter);
-  run.callback([run, options, every, standby, watch, &exit_code] {
+  run.callback([run, options, every, standby, only_oom, watch, &exit_code] {
     // All words from the first one that is no option, without the dashes. The command may have options of its own.
     options->command = run.remaining();
     const std::vector<std::string>& rest = words_from_dashes();
@@ -181,6 +192,11 @@ void add_run_command(Parser app, int& exit_code) {
     }
     // If steps are named, only these are kept.
     if (!options->retention.steps.empty() && !every.given()) options->retention.every = 0;
+    const char* mode = std::getenv(agent::kEnvStandby);
+    if (*only_oom && !watch->empty()) throw UsageError{"--oom-only does not follow what --watch asks for"};
+    if (*only_oom || (mode != nullptr && std::string_view(mode) == text_of(Detail::kOutOfMemory))) {
+      options->detail = Detail::kOutOfMemory;
+    }
     if (const Status set = set_watch(*watch, *options); !set.ok()) {
       print_error(set.error());
       exit_code = kExitNotStarted;

@@ -12,6 +12,7 @@
 #include "render/wording/growth_words.h"
 #include "render/wording/job_words.h"
 #include "render/wording/reference_words.h"
+#include "trace/base/detail.h"
 #include "trace/base/shell_words.h"
 
 namespace dcmt::cli {
@@ -105,6 +106,12 @@ std::string clean_line(const Report& report, const Style& style) {
   const model::FinalReleases& releases = report.final_releases;
   const std::int64_t persistent = report.releases.persistent;
   const DevicePeak& peak = report.peak;
+  if (detail_of(report.facts.detail) == Detail::kOutOfMemory) {
+    return peak.at ? fmt::format("Memory was not refused. Alive at the end: {} on {}", style.bytes(peak.bytes),
+                                 peak.device.value_or("")) +
+                         "."
+                   : "Memory was not refused, and nothing else was recorded (run --oom-only).";
+  }
   std::string text = fmt::format("No finding. Peak {}", style.bytes(peak.bytes));
   if (peak.at) text += " on " + where_of_peak(peak);
   if (releases.total > 0) {

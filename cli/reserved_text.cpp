@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "cli/show_text.h"
+#include "render/wording/fragmented_words.h"
 #include "render/wording/reserved_words.h"
 #include "trace/base/shell_words.h"
 
@@ -82,6 +83,10 @@ std::string reserved_text(const model::ReservedView& view, const Style& style) {
     text += fmt::format("\nsettings   {}\n", view.settings->empty() ? "none" : *view.settings);
     text += idle_lines(view.idle);
   }
+  for (const analyzer::Remedy& remedy : view.remedies) {
+    text += fmt::format("{}{}\n", &remedy == view.remedies.data() ? "would help " : "           ",
+                        wording::remedy_text(remedy, style.form()));
+  }
   if (view.not_modelled) text += fmt::format("no prediction: {}\n", *view.not_modelled);
   for (const model::ReservedIf& each : view.predictions) text += prediction_text(each, view, style);
   if (!view.predictions.empty() && view.model && view.model->given_back > 0) {
@@ -90,7 +95,7 @@ std::string reserved_text(const model::ReservedView& view, const Style& style) {
         "empty it there (torch.cuda.empty_cache), its limit changed, and a predicted peak may be too high.\n",
         counted(view.model->given_back, "time"));
   }
-  if (!view.not_modelled && view.predictions.empty()) {
+  if (!view.not_modelled && view.predictions.empty() && view.remedies.empty()) {
     text += fmt::format("next: dc-memtrace show reserved {} --if expandable_segments:True\n", shell_word(view.path));
   }
   return text;

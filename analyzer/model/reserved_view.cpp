@@ -80,6 +80,10 @@ Expected<ReservedView> reserved_view(const std::string& path, const analyzer::An
   view.kept = analyzer::kept_segments(data, analyzer::HolderNames(data), reserved, kMostKept);
   view.reserved_peak = seq == peak ? reserved.reserved : analyzer::reserved_at(data, device, peak).reserved;
 
+  for (const analyzer::Finding& finding : analysis.findings) {
+    if (!finding.fragmentation || finding.device != device) continue;
+    std::ranges::copy_if(finding.fragmentation->remedies, std::back_inserter(view.remedies), &analyzer::Remedy::helps);
+  }
   const analyzer::AllocatorRequests requests = analyzer::requests_of(data, device);
   if (requests.listed.valid()) {
     view.settings = requests.settings_text;

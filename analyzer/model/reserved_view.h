@@ -8,6 +8,7 @@
 
 #include "analyzer/allocator/kept_segments.h"
 #include "analyzer/allocator/model_run.h"
+#include "analyzer/allocator/remedies.h"
 #include "analyzer/allocator/reserved_rows.h"
 #include "analyzer/model/analysis.h"
 #include "analyzer/model/values.h"
@@ -51,6 +52,7 @@ struct ReservedView {
   Bytes reserved_peak;
   std::optional<analyzer::ModelCheck> model;
   std::optional<std::string> not_modelled;
+  std::vector<analyzer::Remedy> remedies;
   std::vector<ReservedIf> predictions;
 
   std::optional<std::int64_t> step;
@@ -76,6 +78,8 @@ struct ReservedView {
     field("reserved_peak_bytes", &ReservedView::reserved_peak, "of the run");
     field("model", &ReservedView::model, "how the model of the allocator agrees with the record; null: see below");
     field("not_modelled", &ReservedView::not_modelled, "why nothing can be predicted of this trace; null: it can");
+    field("remedies", &ReservedView::remedies,
+          "of the finding \"fragmented\" of this device, those that help; empty: there is none");
     field("predictions", &ReservedView::predictions, "for each --if");
   }
 };

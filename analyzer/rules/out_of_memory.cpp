@@ -59,7 +59,7 @@ std::string fix_of(OomCause cause) {
     case OomCause::kHeld:
       return "free them at their release: the findings of the releases below say who holds them";
     case OomCause::kFragmented:
-      return "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True, or fewer sizes that differ";
+      return "fewer sizes that differ. Whether a setting of the allocator lets it fit is known with --detail full";
     case OomCause::kLimited:
       return "raise the limit (torch.cuda.set_per_process_memory_fraction), or need less";
     case OomCause::kNeeded:

@@ -33,7 +33,8 @@ std::string kind_of(const TraceData& data, const Block& block) {
   if (is_gathered(data, block.storage)) return std::string(kGatheredParameter);
   if (block.owner.valid()) return std::string(data.text(block.owner));
   if (block.storage.valid()) return "tensor";
-  if (block.bytes.value < kFollowedBytes && data.meta_text(meta::kDetail) == text_of(Detail::kLifetimes)) {
+  const std::optional<Detail> detail = detail_of(data.meta_text(meta::kDetail));
+  if (block.bytes.value < kFollowedBytes && detail && *detail <= Detail::kLifetimes) {
     return kSmallBlocks;
   }
   const Operator* op = named_operator(data, block.birth.op);

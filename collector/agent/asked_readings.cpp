@@ -40,11 +40,16 @@ constexpr std::uint64_t kLeastWork = 64, kWorkDivisor = 6;
 /// a program with large variables would have none left after its first step.
 constexpr std::uint64_t kDearPart = 10;
 
+/// A refused request waits this long for its reading, at most. All of them together: this time, and a share of the time
+/// since the first record, since a program may search for the largest batch by failing.
+constexpr std::uint64_t kLongestAtOutOfMemory = 3 * kSecond, kFreeAtOutOfMemory = 6 * kSecond, kShareAtOutOfMemory = 50;
+
 constinit AddPendingCall g_add_pending_call = nullptr;
 constinit std::atomic<bool> g_holds{false};
 constinit std::atomic<std::uint64_t> g_backwards{0};
 constinit std::uint64_t g_first_seq = 0;
 constinit std::uint64_t g_began_ns = 0;
+constinit std::atomic<std::uint64_t> g_held_at_out_of_memory{0};  ///< nanoseconds
 
 /// When the wait ends, the program ends even if the reading is not complete. Nanoseconds.
 constinit std::uint64_t g_exit_wait = kDefaultExitWait * kSecond;
@@ -78,6 +83,17 @@ bool ask(std::atomic<std::uint32_t>& word, AskedReading question) noexcept {
   const auto last = static_cast<AskedReading>(before);
   if (last != AskedReading::kNone && last != AskedReading::kDone && last != AskedReading::kNotRead) return false;
   return word.compare_exchange_strong(before, static_cast<std::uint32_t>(question));
+}
+
+/// True if a reading that began after this call is complete. Call it inside the guard.
+bool request_reading(std::uint64_t timeout_ns) noexcept {
+  const int error = errno;
+  std::atomic<std::uint32_t>& word = spool_header()->asked_reading;
+  const std::uint64_t until = nanoseconds(CLOCK_MONOTONIC) + timeout_ns;
+  const bool answered = ask(word, AskedReading::kRequested) && changes(word, AskedReading::kRequested, until) &&
+                        changes(word, AskedReading::kUnderWay, until);
+  errno = error;
+  return answered && static_cast<AskedReading>(word.load(std::memory_order_acquire)) == AskedReading::kDone;
 }
 
 /// The time for further holds, in nanoseconds. Ranks wait for each other, so their holds add up.
@@ -132,6 +148,7 @@ void set_holds(bool on) noexcept {
   g_first_seq = g_next_seq->load(std::memory_order_relaxed);
   g_began_ns = nanoseconds(CLOCK_MONOTONIC);
   g_backwards.store(0, std::memory_order_relaxed);
+  g_held_at_out_of_memory.store(0, std::memory_order_relaxed);
   g_holds.store(on, std::memory_order_relaxed);
   g_hot.next_hold.store(
       on && g_add_pending_call != nullptr ? g_first_seq + kLeastWork : std::numeric_limits<std::uint64_t>::max(),
@@ -179,16 +196,19 @@ void await_last_reading() noexcept {
   errno = error;
 }
 
+void hold_at_out_of_memory() noexcept {
+  const std::uint64_t from = nanoseconds(CLOCK_MONOTONIC);
+  const std::uint64_t all = kFreeAtOutOfMemory + (from - g_began_ns) / kShareAtOutOfMemory;
+  const std::uint64_t left = all - std::min(all, g_held_at_out_of_memory.load(std::memory_order_relaxed));
+  if (left == 0) return;
+  (void)request_reading(std::min(left, kLongestAtOutOfMemory));
+  g_held_at_out_of_memory.fetch_add(nanoseconds(CLOCK_MONOTONIC) - from, std::memory_order_relaxed);
+}
+
 bool await_reading(std::uint64_t timeout_ns) noexcept {
   if (!recording()) return false;
-  const int error = errno;
   const Inside inside;
-  std::atomic<std::uint32_t>& word = spool_header()->asked_reading;
-  const std::uint64_t until = nanoseconds(CLOCK_MONOTONIC) + timeout_ns;
-  const bool answered = ask(word, AskedReading::kRequested) && changes(word, AskedReading::kRequested, until) &&
-                        changes(word, AskedReading::kUnderWay, until);
-  errno = error;
-  return answered && static_cast<AskedReading>(word.load(std::memory_order_acquire)) == AskedReading::kDone;
+  return request_reading(timeout_ns);
 }
 
 }  // namespace dcmt::agent

@@ -1,6 +1,6 @@
 // Waits for the recorder while it reads the memory of the process: at the program's end, when the program requests it,
 // and at points of its work (docs/decisions/holders.md). await_last_reading() of provider.h is the wait at the end,
-// hold_soon() and hold_at_backward() are those of the work.
+// hold_soon() and hold_at_backward() are those of the work, hold_at_out_of_memory() is the one at a refused request.
 #pragma once
 
 #include <cstdint>

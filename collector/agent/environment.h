@@ -7,7 +7,7 @@ inline constexpr char kEnvStandby[] = "DC_MEMTRACE";              ///< "standby"
 inline constexpr char kEnvSpool[] = "DC_MEMTRACE_SPOOL";          ///< private folder for spools; unset: no recording
 inline constexpr char kEnvLibraries[] = "DC_MEMTRACE_LIBRARIES";  ///< folder of the providers
 inline constexpr char kEnvPrepared[] = "DC_MEMTRACE_PREPARED";    ///< folder of providers made here; unset: none
-inline constexpr char kEnvDetail[] = "DC_MEMTRACE_DETAIL";        ///< lifetimes | full | operators
+inline constexpr char kEnvDetail[] = "DC_MEMTRACE_DETAIL";        ///< oom | lifetimes | full | operators
 inline constexpr char kEnvChunks[] = "DC_MEMTRACE_CHUNKS";        ///< chunks of a spool
 inline constexpr char kEnvOperators[] = "DC_MEMTRACE_OPERATORS";  ///< file with the compiled table of operators
 /// How many seconds a program waits at its end at most, while the recorder reads its memory; 0: it does not wait.

@@ -18,8 +18,11 @@ extern DCMT_AGENT_API std::atomic<std::uint64_t>* g_next_seq;  ///< in the spool
 /// True while events are recorded. False in a forked child, after the agent left, and inside the agent itself.
 inline bool recording() noexcept { return gate_open() && t_state.inside == 0; }
 
-/// False with detail `lifetimes`.
-inline bool full_detail() noexcept { return g_hot.detail != Detail::kLifetimes; }
+/// False with details `lifetimes` and `oom`.
+inline bool full_detail() noexcept { return g_hot.detail >= Detail::kFull; }
+
+/// Detail `oom`: torch's allocators alone are hooked.
+inline bool only_blocks() noexcept { return g_hot.detail == Detail::kOutOfMemory; }
 
 /// True if work on streams of GPUs, and what orders it, is recorded; in `full`.
 inline bool follows_streams() noexcept { return g_hot.streams; }

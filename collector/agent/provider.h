@@ -68,6 +68,10 @@ DCMT_AGENT_API void hold_soon() noexcept;
 /// The calling thread begins a backward pass. Holds it there, with what the forward has saved, for the first pass, the
 /// second, the fourth, and so on.
 DCMT_AGENT_API void hold_at_backward() noexcept;
+/// An allocator has refused memory to the calling thread, which has published that. Holds it until the recorder has
+/// read who holds what, before the exception leaves the first frame; torch's lock of an allocator may be held. Holds a
+/// job for a bounded time in all. Call it inside a guard that entered.
+DCMT_AGENT_API void hold_at_out_of_memory() noexcept;
 
 /// Applies what the recorder has asked for since the last call. Cheap if nothing is new.
 DCMT_AGENT_API void apply_followed_sizes() noexcept;

@@ -114,7 +114,7 @@ void start() noexcept {
   open_gate();
   {
     Inside inside;
-    load_providers(libraries, getenv(kEnvPrepared), nullptr, true, integer(getenv(kEnvNative), 0) != 0);
+    load_providers(libraries, getenv(kEnvPrepared), nullptr, !only_blocks(), integer(getenv(kEnvNative), 0) != 0);
   }
   if (!refused()) spool_header()->state.store(static_cast<std::uint32_t>(spool::AgentState::kRecording));
   set_holds(integer(getenv(kEnvHolds), 1) != 0);

@@ -17,6 +17,33 @@
 #include "collector/torch/operators/operator_events.h"
 
 namespace dcmt::torch_provider {
+namespace {
+
+bool redirect(const HookedImports& imports, const char** why) noexcept {
+  if (redirect_imports(imports) == 0) {
+    *why = "no import slot of torch's libraries could be redirected";
+    return false;
+  }
+  if (!agent::gate_open()) {
+    // Other threads are running: a thread that was binding a slot at that time has overwritten our hook.
+    constexpr timespec kUntilBound{0, 10'000'000};
+    nanosleep(&kUntilBound, nullptr);
+    elf::inspect_all_again();
+    patch_new_objects();
+  }
+  return true;
+}
+
+}  // namespace
+
+bool hook_allocators(const char** why) noexcept {
+  void* c10 = elf::loaded_library("libc10.so");
+  if (c10 == nullptr || !find_allocators(c10)) {
+    *why = "libc10.so is not loaded under its usual name, or does not export the allocator functions that are hooked";
+    return false;
+  }
+  return redirect({{allocator_imports()}, {}}, why);
+}
 
 bool install_hooks(bool functional, const char** why) noexcept {
   void* c10 = elf::loaded_library("libc10.so");
@@ -44,18 +71,7 @@ bool install_hooks(bool functional, const char** why) noexcept {
                          user_scope_imports(), optimizer_imports()},
                         {move_cuda_imports(), storage_cuda_imports()}};
   std::ranges::copy(system_call_imports(), imports.groups + HookedImports::kOfTorch);
-  if (redirect_imports(imports) == 0) {
-    *why = "no import slot of torch's libraries could be redirected";
-    return false;
-  }
-  if (!agent::gate_open()) {
-    // Other threads are running: a thread that was binding a slot at that time has overwritten our hook.
-    constexpr timespec kUntilBound{0, 10'000'000};
-    nanosleep(&kUntilBound, nullptr);
-    elf::inspect_all_again();
-    patch_new_objects();
-  }
-  return true;
+  return redirect(imports, why);
 }
 
 }  // namespace dcmt::torch_provider

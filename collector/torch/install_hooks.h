@@ -8,4 +8,7 @@ namespace dcmt::torch_provider {
 /// @param functional  also hooks functional storages
 bool install_hooks(bool functional, const char** why) noexcept;
 
+/// The same for the hooks of torch's allocators alone.
+bool hook_allocators(const char** why) noexcept;
+
 }  // namespace dcmt::torch_provider

@@ -143,6 +143,51 @@ const agent::TorchProvider kProvider = {sizeof(agent::TorchProvider),
                                         stack_of_gpu_call,
                                         argument_of};
 
+// Detail `oom`: no hook sees what a gathered parameter's tensors do, so nothing is said of parameters.
+void ignore_key(std::int64_t, std::int64_t, void*, void*) noexcept {}
+void ignore_key(std::int64_t, std::int64_t) noexcept {}
+void ignore_key(std::int64_t, std::int64_t, std::int32_t) noexcept {}
+void ignore_tensor(void*, void*) noexcept {}
+void ignore_touch(const void*, std::uint64_t, const char*) noexcept {}
+void ignore() noexcept {}
+
+void forget_blocks_alone(void (*empty_tables)()) noexcept {
+  empty_torch_threads(empty_tables);
+  forget_small_blocks();
+}
+
+const agent::TorchProvider kProviderOfBlocks = {sizeof(agent::TorchProvider),
+                                                ignore_key,
+                                                ignore_key,
+                                                ignore_key,
+                                                ignore_key,
+                                                ignore_key,
+                                                ignore_tensor,
+                                                give_back_torch_thread,
+                                                ignore_touch,
+                                                write_small_sums,
+                                                ignore,
+                                                write_gpu_blocks,
+                                                restore_all_slots,
+                                                forget_blocks_alone,
+                                                stack_of_gpu_call,
+                                                argument_of};
+
+void start_with_blocks() {
+  const char* why = nullptr;
+  if (!make_block_table()) {
+    agent::refuse("no memory for the tables of the torch provider: nothing is recorded in this process");
+    return;
+  }
+  agent::show_small_blocks(block_table(), small_cuda_regions());
+  if (!hook_allocators(&why)) {
+    elf::undo();
+    agent::refuse(why);
+    return;
+  }
+  agent::register_torch_provider(&kProviderOfBlocks);
+}
+
 void start() {
   if (const char* why = other_torch_version(); why != nullptr) {
     agent::refuse(why);
@@ -153,6 +198,7 @@ void start() {
     agent::refuse(why);
     return;
   }
+  if (agent::only_blocks()) return start_with_blocks();
   const char* why = nullptr;
   if (!make_sharing_table() || !make_release_keys() || !make_block_table()) {
     agent::refuse("no memory for the tables of the torch provider: nothing is recorded in this process");

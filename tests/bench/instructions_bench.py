@@ -17,7 +17,7 @@ import tempfile
 
 STEP = pathlib.Path(__file__).resolve().with_name("instructions_step.py")
 TOOL = pathlib.Path(os.environ["DCMT_BUILD_DIR"]) / "bin" / "dc-memtrace"
-WAYS = ("plain", "standby", "lifetimes", "full", "operators", "profiler")
+WAYS = ("plain", "standby", "oom", "lifetimes", "full", "operators", "profiler")
 GROUPS = ("ours", "torch", "python", "others")
 
 
@@ -61,7 +61,8 @@ def measured(way: str, arguments: argparse.Namespace, folder: pathlib.Path) -> t
     elif way == "standby":  # nobody attaches
         command = [TOOL, "run", "--standby", "--", *command]
     elif way != "plain":
-        command = [TOOL, "run", "-q", "-o", folder / way, "--detail", way, "--", *command]
+        detail = ["--oom-only"] if way == "oom" else ["--detail", way]
+        command = [TOOL, "run", "-q", "-o", folder / way, *detail, "--", *command]
     done = subprocess.run(command, capture_output=True, text=True)
     if done.returncode != 0:
         raise SystemExit(f"error: {way}: {done.stderr[-2000:]}")

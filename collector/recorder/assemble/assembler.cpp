@@ -101,8 +101,15 @@ Status Assembler::finish() { return books_.finish(); }
 
 Totals Assembler::totals() const {
   const Lifetimes& lifetimes = books_.lifetimes;
-  return {books_.records,   books_.losses.count(),     books_.phases.steps(),   lifetimes.allocated(),
-          lifetimes.peak(), lifetimes.reserved_peak(), books_.censuses.count(), books_.out_of_memory.count()};
+  return {books_.records,
+          books_.losses.count(),
+          books_.phases.steps(),
+          lifetimes.allocated(),
+          lifetimes.peak(),
+          lifetimes.reserved_peak(),
+          books_.censuses.count(),
+          books_.out_of_memory.count(),
+          books_.out_of_memory.went_on()};
 }
 
 std::vector<BlockPlace> Assembler::cpu_blocks() const {

@@ -39,6 +39,7 @@ struct Totals {
   std::int64_t reserved_peak_bytes = 0;  ///< the same for reserved bytes; 0: no allocator reported any
   std::int64_t censuses = 0;
   std::int64_t out_of_memory = 0;  ///< requests that an allocator could not satisfy
+  bool went_on = false;            ///< memory was allocated on the thread of the latest of them since
 };
 
 class Assembler {
@@ -69,10 +70,11 @@ class Assembler {
   /// Adds one line about the recording itself.
   Status note(std::string_view text);
 
-  /// For the caller's own readings of the clock, for what it knows of lost records, and for readings of the process's
-  /// memory.
+  /// For the caller's own readings of the clock, for what it knows of lost records and of the process's end, and for
+  /// readings of its memory.
   [[nodiscard]] ClockBook& clock() { return books_.clock; }
   [[nodiscard]] LossBook& losses() { return books_.losses; }
+  [[nodiscard]] OutOfMemory& out_of_memory() { return books_.out_of_memory; }
   [[nodiscard]] ReadingNeeds& readings() { return books_.readings; }
   [[nodiscard]] const ReadingNeeds& readings() const { return books_.readings; }
 
@@ -93,9 +95,6 @@ class Assembler {
   [[nodiscard]] std::vector<BlockPlace> cpu_blocks() const;
   /// Restarts `highest` of the CPU bytes.
   void begin_cpu_peak() { books_.lifetimes.begin_cpu_peak(); }
-  /// The live memory at the out-of-memory errors since the last call. Only the first few errors of a process are
-  /// analysed.
-  std::vector<OomFacts> drain_out_of_memory() { return books_.out_of_memory.drain(); }
   /// What occupies most memory now.
   [[nodiscard]] Expected<std::vector<AliveGroup>> alive_now(std::size_t most) {
     return recorder::alive_now(books_.lifetimes, books_.owners, books_.places, most);

@@ -150,6 +150,30 @@ Expected<RowId> Lifetimes::see_storage(std::uint64_t address, std::uint64_t data
   return live->row.id;
 }
 
+Expected<RowId> Lifetimes::find_storage(std::uint64_t address, std::uint64_t data, std::uint64_t bytes,
+                                        std::int64_t until) {
+  const std::uint64_t at = block_at(data);
+  const auto* block = at != 0 ? blocks_.find(at) : nullptr;
+  if (address == 0 || block == nullptr || block->row.id > until) return RowId{0};
+  if (const auto found = found_in_.find(at); found != found_in_.end()) {
+    return found->second == address ? block->row.storage : RowId{0};
+  }
+  // Another one was at this address, and has given its block away.
+  if (storages_.find(address) != nullptr) DCMT_RETURN_IF_ERROR(end_storage(address));
+  StorageRow row;
+  row.id = block->row.id;
+  row.address = as_signed(address);
+  row.bytes = as_signed(bytes);
+  row.first_seen = true;
+  row.birth = block->row.birth;
+  row.span.from = block->row.span.from;
+  storages_.begin(address, row);
+  ++journal_.rows.sums().row.storages;
+  link_block(data, row.id);
+  found_in_[at] = address;
+  return row.id;
+}
+
 RowId Lifetimes::storage(std::uint64_t address) {
   const auto* live = storages_.find(address);
   return live != nullptr ? live->row.id : 0;
@@ -379,6 +403,7 @@ Status Lifetimes::write_resize(RowId storage, std::uint64_t bytes, const Place& 
 }
 
 Status Lifetimes::end_block(std::uint64_t address, const Place& where, bool waits) {
+  if (const auto found = found_in_.extract(address)) DCMT_RETURN_IF_ERROR(end_storage(found.mapped()));
   std::optional<BlockRow> row = blocks_.extract(address);
   row->free = where;
   row->span.to = journal_.now;

@@ -68,6 +68,10 @@ class Lifetimes {
   Status past_block(std::uint32_t device, std::uint64_t address, std::uint64_t bytes, std::uint64_t stack);
   Status past_storage(std::uint64_t address, std::uint64_t data, std::uint64_t bytes);
 
+  /// A reading has found a storage of which no hook told. It lives as long as its block. Returns its row; 0: its block
+  /// is unknown, began after the record `until`, or has another storage.
+  Expected<RowId> find_storage(std::uint64_t address, std::uint64_t data, std::uint64_t bytes, std::int64_t until);
+
   /// The row of the storage at this address; begins one if there is none. 0 for address 0.
   Expected<RowId> see_storage(std::uint64_t address, std::uint64_t data, std::uint64_t bytes, std::uint64_t stack);
   [[nodiscard]] RowId storage(std::uint64_t address);
@@ -167,7 +171,8 @@ class Lifetimes {
   LiveTable<StorageRow> storages_;
   LiveTable<TensorRow> tensors_;
   LiveTable<BlockRow> blocks_;
-  std::unordered_map<RowId, std::uint64_t> block_of_;  ///< address of the block that contains a live storage
+  std::unordered_map<std::uint64_t, std::uint64_t> found_in_;  ///< address of the block: that of find_storage()
+  std::unordered_map<RowId, std::uint64_t> block_of_;          ///< address of the block that contains a live storage
   std::unordered_map<std::uint64_t, std::vector<RowId>> sharers_;  ///< live storages in a block, without its owner
   std::map<std::uint64_t, std::int64_t> wide_blocks_;              ///< bytes by address, to find a block by any byte
   /// Freed blocks that streams still use: their rows stay open. At most one for each address, because the allocator

@@ -1,10 +1,9 @@
 #include "collector/recorder/assemble/out_of_memory.h"
 
 #include <algorithm>
-#include <map>
 #include <set>
 
-#include "collector/recorder/keep/device.h"
+#include "collector/agent/clock.h"
 #include "trace/base/code_path.h"
 #include "trace/base/followed_bytes.h"
 #include "trace/sql/limits.h"
@@ -12,8 +11,8 @@
 namespace dcmt::recorder {
 namespace {
 
-/// A job may search for the largest batch that fits, so only the first errors are analysed.
-constexpr std::int64_t kMostAnalysed = 3;
+/// A job may search for the largest batch that fits: CPU seconds for the analyses of its errors.
+constexpr double kMostSeconds = 5;
 /// A damaged spool must not fill the disk.
 constexpr std::int64_t kMostErrors = 10'000;
 /// Places are computed for the stacks with the most bytes.
@@ -54,7 +53,14 @@ Status OutOfMemory::apply(const wire::OutOfMemoryRecord& record) {
   row.ns = journal_.now.ns;
   DCMT_RETURN_IF_ERROR(journal_.writer.write(row));
   journal_.rows.see_finding(FindingKind::kOutOfMemory, record.header.aux, 0);
-  return count_ <= kMostAnalysed ? analyse(row) : Status{};
+  if (journal_.rows.keeps_only_living()) journal_.rows.keep_living(journal_.now);
+  latest_thread_ = journal_.thread;
+  went_on_ = false;
+  const double before = agent::thread_cpu_seconds();
+  if (spent_ > kMostSeconds) return {};
+  DCMT_RETURN_IF_ERROR(analyse(row));
+  spent_ += agent::thread_cpu_seconds() - before;
+  return {};
 }
 
 Status OutOfMemory::analyse(const OutOfMemoryRow& row) {
@@ -69,15 +75,28 @@ Status OutOfMemory::analyse(const OutOfMemoryRow& row) {
   facts.operator_name = std::move(name);
   DCMT_ASSIGN_OR_RETURN(std::string place, places_.of(row.where.stack));
   facts.site = std::move(place);
-  DCMT_RETURN_IF_ERROR(find_alive(row, error));
-  if (error.held.empty() || operators_.running() == 0) return complete(error);
+  DCMT_RETURN_IF_ERROR(find_alive(Device::from_row(row.gpu), error));
+  error.awaits_reading = journal_.rows.keeps_only_living();
+  if (!error.awaits_reading && (error.held.empty() || operators_.running() == 0)) return complete(error);
   pending_.push_back(std::move(error));
   return {};
 }
 
 Status OutOfMemory::operator_ended() {
   for (auto error = pending_.begin(); error != pending_.end();) {
-    if (error->thread != journal_.thread) {
+    if (error->thread != journal_.thread || error->awaits_reading) {
+      ++error;
+      continue;
+    }
+    DCMT_RETURN_IF_ERROR(complete(*error));
+    error = pending_.erase(error);
+  }
+  return {};
+}
+
+Status OutOfMemory::request_answered() {
+  for (auto error = pending_.begin(); error != pending_.end();) {
+    if (!error->awaits_reading) {
       ++error;
       continue;
     }
@@ -92,36 +111,53 @@ Status OutOfMemory::finish() {
   return {};
 }
 
-Status OutOfMemory::find_alive(const OutOfMemoryRow& row, Pending& error) {
+Status OutOfMemory::killed() {
+  if (count_ != 0 && !went_on_) return {};
+  Pending end;
+  end.facts.number = 0;
+  DCMT_RETURN_IF_ERROR(find_alive(std::nullopt, end));
+  return complete(end);
+}
+
+Status OutOfMemory::find_alive(const std::optional<Device>& device, Pending& error) {
   OomFacts& facts = error.facts;
-  std::map<RowId, OomGroup> by_stack;
+  struct OfStack {
+    OomGroup group;
+    std::vector<std::pair<RowId, std::int64_t>> storages;
+  };
+  std::map<RowId, OfStack> by_stack;
   std::vector<OomGroup> small;
   std::map<RowId, std::int64_t> held_by_storage;
   const std::set<RowId> residual = marks_.residual_storages();
   facts.has_releases = marks_.has_releases();
   lifetimes_.each_block([&](const BlockRow& block) {
-    if (block.gpu != row.gpu) return;
+    if (device && block.gpu != device->gpu()) return;
     facts.alive += block.bytes;
     if (block.address == 0) return small.push_back({block.bytes, 0, kSmallBlocks});
-    OomGroup& group = by_stack[block.birth.stack];
-    group.bytes += block.bytes;
-    ++group.blocks;
+    OfStack& stack = by_stack[block.birth.stack];
+    stack.group.bytes += block.bytes;
+    ++stack.group.blocks;
+    // A storage that a reading has yet to find will have its block's number (Lifetimes::find_storage).
+    stack.storages.emplace_back(block.storage != 0 ? block.storage : block.id, block.bytes);
     if (residual.contains(block.storage)) held_by_storage[block.storage] += block.bytes;
   });
-  std::vector<std::pair<RowId, OomGroup>> stacks(by_stack.begin(), by_stack.end());
+  std::vector<std::pair<RowId, OfStack>> stacks(by_stack.begin(), by_stack.end());
   std::stable_sort(stacks.begin(), stacks.end(),
-                   [](const auto& a, const auto& b) { return a.second.bytes > b.second.bytes; });
+                   [](const auto& a, const auto& b) { return a.second.group.bytes > b.second.group.bytes; });
   // Stacks that differ only in their callers are one place.
   std::map<std::string, OomGroup> by_site;
   for (std::size_t i = 0; i < stacks.size(); ++i) {
     const auto& [stack, part] = stacks[i];
     DCMT_ASSIGN_OR_RETURN(std::string name, i < kMostStacks ? places_.of(stack) : std::string("other places"));
+    if (name.empty()) name = "no Python frame, or blocks too small to be followed";
     OomGroup& group = by_site[name];
-    group.bytes += part.bytes;
-    group.blocks += part.blocks;
+    group.bytes += part.group.bytes;
+    group.blocks += part.group.blocks;
+    auto& storages = error.storages[name];
+    storages.insert(storages.end(), part.storages.begin(), part.storages.end());
   }
   for (auto& [name, group] : by_site) {
-    group.site = name.empty() ? "no Python frame, or blocks too small to be followed" : name;
+    group.site = name;
     facts.groups.push_back(std::move(group));
   }
   facts.groups.insert(facts.groups.end(), small.begin(), small.end());
@@ -130,8 +166,37 @@ Status OutOfMemory::find_alive(const OutOfMemoryRow& row, Pending& error) {
   return {};
 }
 
+Status OutOfMemory::name_holders(Pending& error) {
+  const std::size_t shown = std::min(kMostGroups, error.facts.groups.size());
+  for (std::size_t i = 0; i < shown; ++i) {
+    OomGroup& group = error.facts.groups[i];
+    std::map<OwnerBook::Named, std::int64_t> by_holder;
+    for (const auto& [storage, bytes] : error.storages[group.site]) {
+      DCMT_ASSIGN_OR_RETURN(const OwnerBook::Named holder, owners_.holder_of(storage));
+      by_holder[holder] += bytes;
+    }
+    by_holder.erase(OwnerBook::Named{});
+    const auto most = std::ranges::max_element(by_holder, {}, [](const auto& each) { return each.second; });
+    if (most == by_holder.end()) continue;
+    const auto& [named, bytes] = *most;
+    scan::Holder holder;
+    DCMT_ASSIGN_OR_RETURN(holder.path, journal_.writer.text(named.path));
+    DCMT_ASSIGN_OR_RETURN(holder.place, journal_.writer.text(named.place));
+    DCMT_ASSIGN_OR_RETURN(const std::string type, journal_.writer.text(named.type));
+    group.holder = holder.readable();
+    if (type == "graph") {
+      group.holder += " [its graph]";
+    } else if (named.entries > 0) {
+      group.holder += " [" + type + " of " + std::to_string(named.entries) + "]";
+    }
+    group.held = bytes;
+  }
+  return {};
+}
+
 Status OutOfMemory::complete(Pending& error) {
   OomFacts& facts = error.facts;
+  DCMT_RETURN_IF_ERROR(name_holders(error));
   std::map<std::pair<RowId, RowId>, OomHolder> by_function;
   for (const auto& [storage, bytes] : error.held) {
     facts.held += bytes;

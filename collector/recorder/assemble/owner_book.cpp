@@ -30,6 +30,28 @@ bool OwnerBook::has_holder(RowId storage) const {
   return first != current_.end() && first->first.first == storage;
 }
 
+Expected<OwnerBook::Named> OwnerBook::holder_of(RowId storage) const {
+  Named named;
+  std::int64_t best = 0;
+  for (auto each = current_.lower_bound({storage, 0}); each != current_.end() && each->first.first == storage; ++each) {
+    if (named.path != 0 && each->second.position >= best) continue;
+    best = each->second.position;
+    named = {each->second.path, each->second.place};
+  }
+  const auto said = said_.find(storage);
+  if (said == said_.end()) return named;
+  DCMT_ASSIGN_OR_RETURN(const std::string path, journal_.writer.text(named.path));
+  std::size_t longest = 0;
+  for (const auto& [text, row] : containers_) {
+    if (!said->second.containers.contains(row.id)) continue;
+    DCMT_ASSIGN_OR_RETURN(const std::string container, journal_.writer.text(text));
+    if (container.size() <= longest || (!path.empty() && !path.starts_with(container))) continue;
+    longest = container.size();
+    named = {row.path, row.place, row.type, row.entries};
+  }
+  return named;
+}
+
 bool OwnerBook::is_unsure_of(std::int64_t from, std::int64_t to) const {
   return std::ranges::any_of(unrooted_, [&](const auto& each) {
     // A storage's id is the number of the record with which it began.

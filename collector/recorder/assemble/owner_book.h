@@ -5,6 +5,7 @@
 #pragma once
 
 #include <array>
+#include <compare>
 #include <cstdint>
 #include <map>
 #include <set>
@@ -40,6 +41,12 @@ class OwnerBook {
   /// running.
   void begin(scan::Scope scope, std::unordered_map<std::uint64_t, RowId> alive);
   void storage_ended(RowId storage);
+  /// The record after which the running reading began.
+  [[nodiscard]] std::int64_t began(scan::Scope scope) const {
+    return under_way_[static_cast<std::size_t>(scope)].from_seq;
+  }
+  /// A storage of the running reading lived when it began, though that was not known then.
+  void lived(scan::Scope scope, std::uint64_t address, RowId storage) { under_way(scope).alive[address] = storage; }
   /// The reading is over, and the records up to its end are applied.
   Status end(const MemoryReading& reading);
   /// The record at which the latest complete reading of everything began.
@@ -47,6 +54,15 @@ class OwnerBook {
   /// True if the latest reading of everything found, for the first time, no holder for a storage that began after the
   /// record `from`, and not after `to`.
   [[nodiscard]] bool is_unsure_of(std::int64_t from, std::int64_t to) const;
+  /// What holds a live storage, by the latest readings: the path that reads best, or the container on that path. Zeros:
+  /// nothing was found.
+  struct Named {
+    RowId path = 0, place = 0;  ///< strings, as in OwnerRow
+    RowId type = 0;             ///< string; of a container
+    std::int64_t entries = 0;   ///< likewise
+    auto operator<=>(const Named&) const = default;
+  };
+  [[nodiscard]] Expected<Named> holder_of(RowId storage) const;
   /// True if the latest readings have proved a holder of this live storage.
   [[nodiscard]] bool has_holder(RowId storage) const;
   /// What this live storage is, by the latest readings.

@@ -84,7 +84,18 @@ Status ReadingNeeds::ended(const MemoryReading& reading) {
   files_.insert(reading.found.files.begin(), reading.found.files.end());
   // The code has the statement that fills it.
   if (std::ranges::any_of(reading.found.collections, is_large)) DCMT_RETURN_IF_ERROR(censuses_.see_sources(files_));
+  if (journal_.rows.keeps_only_living()) DCMT_RETURN_IF_ERROR(add_found_storages(reading));
   return owners_.end(reading);
+}
+
+Status ReadingNeeds::add_found_storages(const MemoryReading& reading) {
+  journal_.rows.keep_living(journal_.now);
+  for (const scan::HeldStorage& each : reading.found.storages) {
+    DCMT_ASSIGN_OR_RETURN(const RowId row,
+                          lifetimes_.find_storage(each.storage, each.data, each.bytes, owners_.began(reading.scope)));
+    if (row != 0) owners_.lived(reading.scope, each.storage, row);
+  }
+  return {};
 }
 
 Status ReadingNeeds::failed(std::string_view why) {

@@ -70,6 +70,8 @@ class ReadingNeeds {
   [[nodiscard]] const std::set<std::string>& files() const { return files_; }
 
  private:
+  /// Storages of which no hook told, in a trace of blocks only.
+  Status add_found_storages(const MemoryReading& reading);
   /// What began by this record and is alive has outlived its step, or the latest reading of everything missed it. A
   /// storage's id is the number of the record with which it began.
   [[nodiscard]] std::int64_t settled_until() const;

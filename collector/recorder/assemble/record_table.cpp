@@ -52,9 +52,11 @@ Status by(Books& books, std::string_view bytes, const char* name) {
   return with_record<Record>(books, bytes, name, [&](const auto& record) { return Handle(books, record); });
 }
 
-/// The same for a record that says that memory was allocated: a phase may begin by it.
+/// The same for a record that says that memory was allocated: a phase may begin by it, and a program that ran out of
+/// memory goes on.
 template <Handler Next>
 Status allocates(Books& books, std::string_view bytes, const char* name) {
+  books.out_of_memory.work(books.journal.thread);
   if (books.operators.running() == 0) DCMT_RETURN_IF_ERROR(books.phases.memory_allocated());
   return Next(books, bytes, name);
 }
@@ -104,7 +106,9 @@ Status repoint(Books& books, const wire::RepointRecord& record) {
 
 Status small_blocks(Books& books, const wire::SmallBlocksRecord& record) {
   DCMT_ASSIGN_OR_RETURN(const bool more, books.lifetimes.small_blocks(record));
-  return more && books.operators.running() == 0 ? books.phases.memory_allocated() : Status{};
+  if (!more) return {};
+  books.out_of_memory.work(books.journal.thread);
+  return books.operators.running() == 0 ? books.phases.memory_allocated() : Status{};
 }
 
 Status operator_end(Books& books, const wire::OpRecord& record) {

@@ -12,9 +12,11 @@ namespace dcmt::recorder {
 namespace {
 
 constexpr std::size_t kMostLines = 10;
-constexpr std::size_t kMostGroups = 3;
 
 std::string head(const OomFacts& facts, const std::string& who) {
+  if (facts.number == 0) {
+    return fmt::format("killed{}: {} were alive then in torch's blocks", who, rounded_bytes(facts.alive));
+  }
   std::string text =
       fmt::format("out of memory on {}{}: {} asked for", facts.device, who, rounded_bytes(facts.figures.requested));
   if (!facts.operator_name.empty()) text += " by " + facts.operator_name;
@@ -37,16 +39,16 @@ std::string figures(const OomFacts& facts) {
 }
 
 std::string fragmentation(const OomFigures& figures) {
-  return fmt::format(
-      "fragmented: {} of the reserved bytes are free but scattered; PYTORCH_CUDA_ALLOC_CONF="
-      "expandable_segments:True may help",
-      rounded_bytes(figures.unused()));
+  return fmt::format("fragmented: {} of the reserved bytes are free but scattered", rounded_bytes(figures.unused()));
 }
 
 std::string group_line(const OomGroup& group) {
   if (group.blocks == 0) return fmt::format("{:>10} in blocks {}", rounded_bytes(group.bytes), group.site);
-  return fmt::format("{:>10} in {} block{} from {}", rounded_bytes(group.bytes), group.blocks,
-                     group.blocks == 1 ? "" : "s", group.site);
+  std::string text = fmt::format("{:>10} in {} block{} from {}", rounded_bytes(group.bytes), group.blocks,
+                                 group.blocks == 1 ? "" : "s", group.site);
+  if (group.holder.empty()) return text;
+  const bool all = group.held >= group.bytes;
+  return text + fmt::format(", {}held by {}", all ? "" : rounded_bytes(group.held) + " of it ", group.holder);
 }
 
 std::string held_line(const OomFacts& facts) {
@@ -77,7 +79,8 @@ std::string fix_line(const OomHolder& holder) {
 }  // namespace
 
 std::string oom_lines(const OomFacts& facts, const std::string& who, const std::string& folder) {
-  std::vector<std::string> lines{head(facts, who), figures(facts)};
+  std::vector<std::string> lines{head(facts, who)};
+  if (facts.number != 0) lines.push_back(figures(facts));
   if (facts.figures.is_fragmented()) lines.push_back(fragmentation(facts.figures));
   for (std::size_t i = 0; i < std::min(kMostGroups, facts.groups.size()); ++i) {
     lines.push_back(group_line(facts.groups[i]));
@@ -92,8 +95,9 @@ std::string oom_lines(const OomFacts& facts, const std::string& who, const std::
   } else if (facts.has_releases) {
     lines.emplace_back("nothing of it was released and is still held, as far as is known");
   }
-  lines.push_back(fmt::format("next dc-memtrace show live {} --at oom{}", shell_word(folder),
-                              facts.number > 1 ? fmt::format("#{}", facts.number) : ""));
+  const std::string at = facts.number > 1 ? fmt::format("#{}", facts.number) : "";
+  lines.push_back(
+      fmt::format("next dc-memtrace show live {} --at {}", shell_word(folder), facts.number == 0 ? "end" : "oom" + at));
   std::string text;
   for (std::size_t i = 0; i < lines.size(); ++i) text += (i == 0 ? "dc-memtrace: " : "  ") + printable(lines[i]) + "\n";
   return text;

@@ -1,6 +1,7 @@
 // The message on standard error after an out-of-memory error: at most ten lines.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -14,7 +15,12 @@ namespace dcmt::recorder {
 struct OomGroup {
   std::int64_t bytes = 0, blocks = 0;
   std::string site;
+  std::string holder = {};  ///< what holds most of it: "main (train.py:12): kept [list of 3]"; empty: not known
+  std::int64_t held = 0;    ///< bytes of these
 };
+
+/// So many groups are shown.
+inline constexpr std::size_t kMostGroups = 3;
 
 /// Released storages that one function still refers to.
 struct OomHolder {
@@ -26,7 +32,7 @@ struct OomHolder {
 };
 
 struct OomFacts {
-  std::int64_t number = 1;  ///< in its process, from 1
+  std::int64_t number = 1;  ///< in its process, from 1; 0: no request failed, the process was killed
   std::string device, operator_name, site;
   OomFigures figures;
   std::optional<std::int64_t> total;  ///< of the device

@@ -138,14 +138,15 @@ Expected<RunResult> run(const RunOptions& options) {
     return claimed.error();
   }
 
+  const bool only_oom = options.detail == Detail::kOutOfMemory;  // costs nothing until then
   std::vector<std::pair<std::string, std::string>> variables = preload_variables(agent);
   variables.insert(variables.end(), {{agent::kEnvSpool, spool_folder},
                                      {agent::kEnvLibraries, options.libraries},
                                      {agent::kEnvPrepared, options.prepared},
                                      {agent::kEnvDetail, text_of(options.detail)},
                                      {agent::kEnvChunks, std::to_string(chunks)},
-                                     {agent::kEnvExitWait, std::to_string(options.exit_wait)},
-                                     {agent::kEnvHolds, options.owners && options.holds ? "1" : "0"},
+                                     {agent::kEnvExitWait, std::to_string(only_oom ? 0 : options.exit_wait)},
+                                     {agent::kEnvHolds, options.owners && options.holds && !only_oom ? "1" : "0"},
                                      {agent::kEnvOperators, operators_file}});
   if (options.native) variables.emplace_back(agent::kEnvNative, "1");
   if (options.streams) variables.emplace_back(agent::kEnvStreams, "1");

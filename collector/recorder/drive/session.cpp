@@ -29,7 +29,8 @@ bool has_content(const std::string& trace) {
   Expected<Database> database = open_trace(trace);
   if (!database.ok()) return false;
   Expected<Statement> query = database->prepare(
-      "SELECT EXISTS(SELECT 1 FROM storage) OR EXISTS(SELECT 1 FROM block) OR EXISTS(SELECT 1 FROM mark)");
+      "SELECT EXISTS(SELECT 1 FROM storage) OR EXISTS(SELECT 1 FROM block) OR EXISTS(SELECT 1 FROM mark) "
+      "OR EXISTS(SELECT 1 FROM interval_curve)");
   if (!query.ok()) return false;
   const Expected<bool> row = query->step();
   return row.ok() && *row && query->integer(0) != 0;
@@ -106,15 +107,19 @@ std::vector<RecordedProcess*> Session::live() {
 
 Expected<std::size_t> Session::drain() {
   std::size_t drained = 0;
+  std::vector<RecordedProcess*> out_of_memory;
   for (RecordedProcess* each : live()) {
+    const std::int64_t errors = each->recorder->totals().out_of_memory;
     const Expected<std::size_t> result = each->recorder->poll();
     if (!result.ok()) {
       DCMT_RETURN_IF_ERROR(give_up(*each, result.error()));
       continue;
     }
     drained += *result;
-    report_out_of_memory(*each->recorder);
+    if (each->recorder->totals().out_of_memory > errors) out_of_memory.push_back(each);
+    report_out_of_memory(*each);
   }
+  if (!out_of_memory.empty()) read_variables_beside(out_of_memory);
   DCMT_RETURN_IF_ERROR(sample_job());
   note_moved(mover_.collect());
   return drained;
@@ -134,7 +139,8 @@ Status Session::finish(RecordedProcess& process, const std::string& exit) {
   if (refused) note(recorder.spool().message());
   (void)job_.process_ends({process.pid, &recorder});
   const Status done = recorder.finish(exit, "finished");
-  report_out_of_memory(recorder);
+  report_out_of_memory(process);
+  note_out_of_memory(process, exit);
   note_signal(process, exit);
   out_of_memory_ += recorder.totals().out_of_memory;
   steps_ = std::max(steps_, recorder.totals().steps);
@@ -245,13 +251,46 @@ void Session::note_moved(std::vector<MovedTrace> moved) {
 }
 
 /// Prints in one piece and begins a new line, because the job writes there, too.
-void Session::report_out_of_memory(ProcessRecorder& process) {
-  for (const OomFacts& facts : process.drain_out_of_memory()) {
-    if (!rules_.reports_out_of_memory || reported_ == kMostReported) return;
-    ++reported_;
-    const std::int32_t rank = process.spool().facts().rank;
-    const std::string lines = "\n" + oom_lines(facts, rank >= 0 ? fmt::format(", rank {}", rank) : "", folders_.output);
-    [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, lines.data(), lines.size());
+void Session::print(const OomFacts& facts, const ProcessRecorder& process) {
+  const std::int32_t rank = process.spool().facts().rank;
+  const std::string lines = "\n" + oom_lines(facts, rank >= 0 ? fmt::format(", rank {}", rank) : "", folders_.output);
+  [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, lines.data(), lines.size());
+}
+
+void Session::report_out_of_memory(RecordedProcess& process) {
+  for (OomFacts& facts : process.recorder->drain_out_of_memory()) {
+    if (!rules_.reports_out_of_memory) return;
+    if (reported_ == kMostReported && facts.number != 0) {
+      process.unprinted = std::move(facts);
+      continue;
+    }
+    if (facts.number != 0) ++reported_;
+    process.unprinted.reset();
+    print(facts, *process.recorder);
+  }
+}
+
+void Session::note_out_of_memory(const RecordedProcess& process, const std::string& exit) {
+  const Totals totals = process.recorder->totals();
+  const std::int64_t errors = totals.out_of_memory;
+  if (errors == 0) return;
+  const std::string who = name_of(*process.recorder);
+  if (totals.went_on || exit == "exit 0") {
+    return note(errors == 1 ? who + " caught its out-of-memory error and went on"
+                            : fmt::format("{} caught its {} out-of-memory errors and went on", who, errors));
+  }
+  if (process.unprinted) print(*process.unprinted, *process.recorder);
+  const bool is_known = exit.starts_with("exit ") && exit != "exit unseen";
+  const char* const ended = is_known || !signal_name(exit).empty() ? "ended with" : "did nothing more after";
+  note(errors == 1 ? fmt::format("{} {} its out-of-memory error", who, ended)
+                   : fmt::format("{} {} the last of its {} out-of-memory errors; it went on after the others", who,
+                                 ended, errors));
+}
+
+void Session::read_variables_beside(const std::vector<RecordedProcess*>& out_of_memory) {
+  if (options_.detail != Detail::kOutOfMemory) return;
+  for (RecordedProcess* each : live()) {
+    if (std::ranges::find(out_of_memory, each) == out_of_memory.end()) each->recorder->read_variables_soon();
   }
 }
 

@@ -8,10 +8,12 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "collector/recorder/console/oom_lines.h"
 #include "collector/recorder/console/step_growth.h"
 #include "collector/recorder/drive/job_samples.h"
 #include "collector/recorder/drive/recording_options.h"
@@ -55,6 +57,7 @@ struct RecordedProcess {
   pid_t pid = 0;       ///< as in NewProcess
   std::unique_ptr<ProcessRecorder> recorder;
   WatchedExit exit;
+  std::optional<OomFacts> unprinted = {};  ///< of the latest error, if that was not printed
 };
 
 /// "rank 3", "process 4711".
@@ -104,7 +107,12 @@ class Session {
   Status sample_job();
   void note_signal(const RecordedProcess& process, const std::string& exit);
   void note_moved(std::vector<MovedTrace> moved);
-  void report_out_of_memory(ProcessRecorder& process);
+  void report_out_of_memory(RecordedProcess& process);
+  void print(const OomFacts& facts, const ProcessRecorder& process);
+  /// Whether the process ended by its latest out-of-memory error, and what was alive then unless that was printed.
+  void note_out_of_memory(const RecordedProcess& process, const std::string& exit);
+  /// In the other processes of the job.
+  void read_variables_beside(const std::vector<RecordedProcess*>& out_of_memory);
   Status give_up(const RecordedProcess& process, const Error& error);
 
   const RecordingOptions& options_;

@@ -29,6 +29,7 @@ bool RetentionPolicy::asked_for(std::int64_t step) const {
 
 Kept RetentionPolicy::beforehand(std::int64_t step) const {
   if (everything_) return Kept::kAll;
+  if (options_.only_living) return Kept::kNo;
   if (options_.steps.empty() && used_less_than(options_.everything_up_to)) return Kept::kAll;
   if (asked_for(step) && used_less_than(kWindowsUpTo)) return Kept::kSteps;
   if (options_.every > 0 && step % options_.every == 0 && used_less_than(kRegularUpTo)) return Kept::kEvery;
@@ -36,7 +37,7 @@ Kept RetentionPolicy::beforehand(std::int64_t step) const {
 }
 
 Kept RetentionPolicy::afterwards(std::optional<std::int64_t> step, std::int64_t peak) const {
-  if (!used_less_than(kWindowsUpTo)) return Kept::kNo;
+  if (options_.only_living || !used_less_than(kWindowsUpTo)) return Kept::kNo;
   if (step && asked_for(*step)) return Kept::kSteps;
   if (new_finding_) return Kept::kFinding;
   if (static_cast<double>(peak) > kNewPeak * static_cast<double>(kept_peak_)) return Kept::kPeak;

@@ -29,6 +29,8 @@ struct RetentionOptions {
   std::int64_t last = 3;         ///< finished steps kept at the end
   std::int64_t max_disk = std::int64_t{5} * 1024 * 1024 * 1024;  ///< bytes of one trace
   double everything_up_to = 0.1;  ///< fraction of max_disk up to which everything is kept, unless steps are named
+  /// Of storages, tensors, blocks and operators that have ended, keep only what was alive when memory ran out.
+  bool only_living = false;
 };
 
 enum class FindingKind : std::uint8_t { kResidual, kReadAfterRelease, kOutOfMemory };
@@ -64,6 +66,7 @@ class RetentionPolicy {
   }
 
   [[nodiscard]] std::int64_t last() const { return options_.last; }
+  [[nodiscard]] bool only_living() const { return options_.only_living; }
   /// There is no space for lifetimes that are not in the trace: from here on, only data of bounded size is written.
   [[nodiscard]] bool full() const;
   /// There is so little space that a row whose end has come is removed instead of growing.

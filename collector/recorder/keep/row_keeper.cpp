@@ -174,6 +174,7 @@ Status RowKeeper::discard(const Row& row) {
 template <class Row>
 Status RowKeeper::lifetime(const Row& row) {
   if (stays(from_of(row))) return put(row);
+  if (is_left_out_when_full<Row> && policy_.only_living()) return discard(row);
   wait(current_, row);
   return {};
 }

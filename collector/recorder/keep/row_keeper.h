@@ -8,6 +8,7 @@
 // peak.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <deque>
@@ -56,6 +57,11 @@ class RowKeeper {
 
   [[nodiscard]] IntervalSums& sums() { return current_.sums; }
   void see_finding(FindingKind kind, std::int64_t graph, std::int64_t key) { policy_.see_finding(kind, graph, key); }
+
+  /// Memory ran out: what is alive now is kept, whenever it ends.
+  void keep_living(const Point& at) { kept_until_ = std::max(kept_until_, at.seq); }
+  /// As RetentionOptions::only_living.
+  [[nodiscard]] bool keeps_only_living() const { return policy_.only_living(); }
 
   /// The storage and its tensors are kept, whatever becomes of their intervals.
   void keep_storage(RowId id) { kept_storages_.insert(id); }

@@ -63,7 +63,7 @@ Expected<bool> PastReading::poll() {
   if (process_.spool().state() != spool::AgentState::kRecording) return over(give_up(kTooShort));
   const MemoryReading& done = **reading;
   const spool::ProcessFacts& facts = process_.spool().facts();
-  const std::int64_t smallest = facts.detail == Detail::kLifetimes ? kFollowedBytes : 1;
+  const std::int64_t smallest = facts.detail <= Detail::kLifetimes ? kFollowedBytes : 1;
   Assembler& assembler = process_.assembler();
   DCMT_RETURN_IF_ERROR(assembler.begin_past(book_.reconcile(done.found.living), book_.gpu_blocks(), smallest,
                                             static_cast<std::int64_t>(facts.start_monotonic_ns),

@@ -123,8 +123,9 @@ Expected<std::size_t> ProcessRecorder::poll() {
   DCMT_RETURN_IF_ERROR(find_rank());
   DCMT_RETURN_IF_ERROR(read_allocator_variables());
   DCMT_RETURN_IF_ERROR(samplers_.poll());
+  if (limit_alarm_ && limit_alarm_->rings()) readings_.read_variables_soon();
   DCMT_RETURN_IF_ERROR(readings_.poll());
-  if (readings_.reader() != nullptr) samplers_.follow_small_growth(pid_);
+  if (readings_.reader() != nullptr && !drain_->only_blocks()) samplers_.follow_small_growth(pid_);
   DCMT_RETURN_IF_ERROR(drain_->settle());
   return copied;
 }
@@ -147,6 +148,9 @@ Status ProcessRecorder::finish(const std::string& exit, const std::string& state
   past_.reset();
   DCMT_RETURN_IF_ERROR(drain_->drain_rest());
   DCMT_RETURN_IF_ERROR(readings_.end());
+  if (drain_->only_blocks() && exit == "signal 9") {  // the kernel's, most often
+    DCMT_RETURN_IF_ERROR(drain_->assembler().out_of_memory().killed());
+  }
   DCMT_RETURN_IF_ERROR(samplers_.finish());
   DCMT_RETURN_IF_ERROR(drain_->note_losses());
   TraceWriter& writer = drain_->writer();

@@ -6,12 +6,14 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "collector/recorder/assemble/assembler.h"
 #include "collector/recorder/process/job_rows.h"
+#include "collector/recorder/process/limit_alarm.h"
 #include "collector/recorder/process/past_reading.h"
 #include "collector/recorder/process/readings.h"
 #include "collector/recorder/process/samplers.h"
@@ -49,6 +51,7 @@ class ProcessRecorder {
   void read_memory_of(pid_t pid, const scan::LayoutFolders& layouts) {
     pid_ = pid;
     readings_.begin(pid, layouts);
+    if (drain_->only_blocks()) limit_alarm_.emplace(pid);
     samplers_.read_children(layouts);
   }
 
@@ -67,6 +70,8 @@ class ProcessRecorder {
     samplers_.end();
   }
 
+  /// Memory has run out in another process of the job, and this one may be ended for that: its variables are read soon.
+  void read_variables_soon() { readings_.read_variables_soon(); }
   /// Reads everything as soon as possible, regardless of the schedule.
   void read_once_more() { readings_.read_once_more(); }
   /// True if that reading is over, or is impossible.
@@ -102,7 +107,7 @@ class ProcessRecorder {
 
   [[nodiscard]] const spool::SpoolReader& spool() const { return drain_->spool(); }
   [[nodiscard]] Totals totals() const { return drain_->assembler().totals(); }
-  std::vector<OomFacts> drain_out_of_memory() { return drain_->assembler().drain_out_of_memory(); }
+  std::vector<OomFacts> drain_out_of_memory() { return drain_->assembler().out_of_memory().drain(); }
   /// As in Assembler.
   [[nodiscard]] Expected<std::vector<AliveGroup>> alive_now(std::size_t most) {
     return drain_->assembler().alive_now(most);
@@ -133,6 +138,7 @@ class ProcessRecorder {
   const std::unique_ptr<SpoolDrain> drain_;
   Samplers samplers_{*drain_};
   Readings readings_{*drain_, samplers_};
+  std::optional<LimitAlarm> limit_alarm_;
   std::unique_ptr<PastReading> past_;  ///< nullptr: it is over, or there is none
   pid_t pid_ = 0;                      ///< as in read_memory_of()
   std::int32_t rank_ = -1;             ///< as in rank()

@@ -50,9 +50,11 @@ Status Readings::read(MemoryReader& reader, scan::Scope scope) {
   if (reader.is_reading() || failed_) return {};
   const std::optional<double> now = process_.seconds();
   if (!begins_ || !now || program_ended_ || is_asked(process_.spool().asked_reading())) return {};
-  const bool is_due =
-      (scope == scan::Scope::kAll && extra_ == Extra::kWanted) || schedule_.is_due(scope, *now, progress());
-  const bool for_objects = !is_due && objects_.is_due(scope, *now);
+  const bool is_wanted = (scope == scan::Scope::kAll && extra_ == Extra::kWanted) ||
+                         (scope == scan::Scope::kVariables && wants_variables_);
+  const bool by_schedule = !process_.only_blocks();
+  const bool is_due = is_wanted || (by_schedule && schedule_.is_due(scope, *now, progress()));
+  const bool for_objects = by_schedule && !is_due && objects_.is_due(scope, *now);
   // A reading of everything would use the core that a short reading of variables needs.
   if (scope == scan::Scope::kAll && variables_->is_reading()) return {};
   if ((is_due || for_objects) && reader.may_start()) start(reader, scope, for_objects);
@@ -81,7 +83,7 @@ Status Readings::serve() {
   const AskedReading asked = process_.spool().asked_reading();
   held_ = held_ && asked == AskedReading::kUnderWay;  // else the program has gone on before the answer
   if (asked == AskedReading::kRequested) {
-    serve_request();
+    DCMT_RETURN_IF_ERROR(serve_request());
   } else if (asked == AskedReading::kHeld || held_) {
     serve_hold();
   } else if (!requested_) {
@@ -93,21 +95,28 @@ Status Readings::serve() {
       start(*all_, scan::Scope::kAll);
     }
   } else if (!is_reading()) {
-    requested_ = all_follows_ = false;
+    // What is said of it is printed before the program goes on, at the next call.
+    if (!std::exchange(is_answered_, true)) return process_.assembler().out_of_memory().request_answered();
+    requested_ = all_follows_ = is_answered_ = false;
     process_.spool().answer(all_ != nullptr ? AskedReading::kDone : AskedReading::kNotRead);
   }
   return {};
 }
 
-void Readings::serve_request() {
-  if (is_reading()) return;  // it began before the request
-  if (all_ == nullptr || !begins_ || !process_.seconds() || !all_->fits()) {
+Status Readings::serve_request() {
+  if (is_reading()) return {};  // it began before the request
+  // Where memory has run out, variables are of use without the rest.
+  const bool both = !process_.only_blocks();
+  if (all_ == nullptr || !begins_ || !process_.seconds() || (both && !all_->fits())) {
     process_.spool().answer(AskedReading::kNotRead);
-  } else if (all_->may_start()) {
-    requested_ = all_follows_ = true;
+    DCMT_RETURN_IF_ERROR(process_.assembler().out_of_memory().request_answered());
+  } else if (!both || all_->may_start()) {
+    requested_ = true;
+    all_follows_ = all_->fits();
     process_.spool().answer(AskedReading::kUnderWay);
     start(*variables_, scan::Scope::kVariables);  // to be compared with other readings of them
   }
+  return {};
 }
 
 void Readings::serve_hold() {
@@ -155,6 +164,7 @@ void Readings::start(MemoryReader& reader, scan::Scope scope, bool for_objects) 
   const bool waits = process_.spool().asked_reading() == AskedReading::kUnderWay && (held_ || program_ended_);
   began_[static_cast<std::size_t>(scope)] = {now, progress(), waits, false, program_ended_, for_objects};
   objects_.begin(scope);
+  if (scope == scan::Scope::kVariables) wants_variables_ = false;
   assembler.readings().begins(scope);
   if (scope == scan::Scope::kAll && extra_ == Extra::kWanted) extra_ = Extra::kUnderWay;
   scan::CensusOptions options{.smallest = static_cast<std::uint64_t>(assembler.readings().smallest_followed()),
@@ -193,7 +203,9 @@ Status Readings::receive(MemoryReader& reader, bool wait) {
   if (!began.for_objects && !requested_) {
     schedule_.done(done.scope, began.at, began.waits && !began.ended ? 0 : done.cpu_seconds, began.program);
   }
-  return process_.assembler().readings().ended(done);
+  DCMT_RETURN_IF_ERROR(process_.assembler().readings().ended(done));
+  // Near a limit, the kernel may kill this process next.
+  return process_.only_blocks() ? process_.commit() : Status();
 }
 
 }  // namespace dcmt::recorder

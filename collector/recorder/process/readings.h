@@ -34,6 +34,8 @@ class Readings {
 
   /// Reads everything as soon as possible, regardless of the schedule.
   void read_once_more() { extra_ = Extra::kWanted; }
+  /// The same for variables, which takes milliseconds: memory runs out soon, or has run out in another process.
+  void read_variables_soon() { wants_variables_ = true; }
   /// True if that reading is over, or is impossible.
   [[nodiscard]] bool has_read_once_more() const { return extra_ == Extra::kOver || !all_ || !all_->fits(); }
 
@@ -53,7 +55,7 @@ class Readings {
   /// Reads the memory of an ended program if another reading would add information, then lets it exit.
   void serve_end();
   /// Reads the memory of a program that requests it, after the running readings.
-  void serve_request();
+  Status serve_request();
   /// Reads the variables of a program that waits at a point of its work.
   void serve_hold();
   Progress progress();
@@ -74,10 +76,12 @@ class Readings {
   std::array<Began, 2> began_{};  ///< by scope
   enum class Extra : std::uint8_t { kNone, kWanted, kUnderWay, kOver };
   Extra extra_ = Extra::kNone;
+  bool wants_variables_ = false;  ///< a reading of variables is wanted
   bool begins_ = true;
   bool failed_ = false;
   bool requested_ = false;            ///< the program has requested the running readings
   bool all_follows_ = false;          ///< the reading of everything begins when that of variables is over: it decides
+  bool is_answered_ = false;          ///< and all of them are over
   bool held_ = false;                 ///< the program waits for the holders of the running reading of variables
   bool program_ended_ = false;        ///< its memory is being destroyed, or waits for the last readings
   int last_readings_ = 0;             ///< readings of everything that began because the program had ended

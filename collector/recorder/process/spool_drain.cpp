@@ -42,8 +42,10 @@ Expected<std::unique_ptr<SpoolDrain>> SpoolDrain::open(spool::SpoolReader spool,
   std::unique_ptr<SpoolDrain> drain(new SpoolDrain(std::move(spool), std::move(writer)));
   const spool::ProcessFacts& facts = drain->spool_.facts();
   const ClockOrigin origin{facts.tsc_hz, facts.start_tsc, facts.start_monotonic_ns};
+  RetentionOptions kept = retention;
+  kept.only_living = drain->only_blocks();
   DCMT_ASSIGN_OR_RETURN(drain->assembler_, continues ? Assembler::resume(drain->writer_, origin)
-                                                     : Assembler::start(drain->writer_, origin, retention));
+                                                     : Assembler::start(drain->writer_, origin, std::move(kept)));
   drain->continues_ = continues;
   if (continues) drain->spool_.skip_to(drain->assembler_->last_seq());
   return drain;

@@ -41,6 +41,8 @@ class SpoolDrain {
   /// Adds what is known of lost records and damaged chunks. Nothing is drained afterwards.
   Status note_losses();
 
+  /// The process publishes nothing but blocks.
+  [[nodiscard]] bool only_blocks() const { return spool_.facts().detail == Detail::kOutOfMemory; }
   /// Seconds since it first had memory of torch; nothing before that.
   [[nodiscard]] std::optional<double> seconds() const;
   [[nodiscard]] spool::SpoolReader& spool() { return spool_; }

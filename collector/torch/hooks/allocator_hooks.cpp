@@ -374,6 +374,7 @@ void write_out_of_memory(std::uint32_t device, std::uint64_t requested, std::uin
   record->total = total;
   record->stack = stack;
   agent::commit_record(record);
+  if (agent::only_blocks()) agent::hold_at_out_of_memory();
 }
 
 // Called once for each request that the CUDA allocator gives up, after it has freed what it could and tried again. Its

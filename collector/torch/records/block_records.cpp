@@ -61,13 +61,13 @@ void write_block_begin(std::uint32_t device, const void* address, std::uint64_t 
   const auto block = reinterpret_cast<std::uint64_t>(address);
   TorchThread* thread = torch_thread();
   const agent::SharedTime time;
-  write_small_sum_before_alloc(device);
+  if (!agent::only_blocks()) write_small_sum_before_alloc(device);
   std::uint64_t stack = 0;
   if (!small) {
     write_running_ops();
     stack = stack_here();
   }
-  if (thread != nullptr && !small) {
+  if (thread != nullptr && !small && !agent::only_blocks()) {
     // The first tensor on the block is born next: these values are valid for it, too.
     thread->block = block;
     thread->block_stack = stack;
@@ -85,7 +85,7 @@ void write_block_end(std::uint32_t device, const void* address, std::uint64_t fl
   // A block ends together with its storage: they share one time and one stack.
   const bool with_storage = thread != nullptr && thread->ending_block == block;
   const agent::SharedTime time(with_storage ? thread->ending_tsc : 0);
-  write_small_sum_before_free(device);
+  if (!agent::only_blocks()) write_small_sum_before_free(device);
   if (!small) write_running_ops();
   if (thread != nullptr && thread->block == block) thread->block = 0;
   // In `lifetimes` the storage's death has the stack.
