@@ -8,6 +8,7 @@
 dcmt_root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 dcmt_log=$dcmt_root/build/setup.log
 dcmt_python=
+dcmt_wheel_tools=
 dcmt_missing=()
 mkdir -p "$dcmt_root/build"
 : >"$dcmt_log"
@@ -116,6 +117,21 @@ dcmt_setup_python() {
   # Python compiles a file at its first import; most files of torch are never imported.
   ((${#dcmt_missing[@]} == 0)) ||
     dcmt_step "installing ${dcmt_missing[*]}" "$dcmt_python" -m pip install --no-compile "${dcmt_missing[@]}"
+}
+
+# dcmt_program_path NAME: prints its path, from any folder. Links stay: a Python finds its environment by its name.
+dcmt_program_path() {
+  local path
+  path=$(command -v "$1") || dcmt_fail "$1: no such program"
+  printf '%s/%s\n' "$(cd "$(dirname "$path")" && pwd)" "$(basename "$path")"
+}
+
+# Sets dcmt_wheel_tools to an environment with what makes wheels and sdists.
+dcmt_setup_wheel_tools() {
+  dcmt_wheel_tools=$dcmt_root/build/wheel-tools
+  [[ -x $dcmt_wheel_tools/bin/python ]] || dcmt_step "creating build/wheel-tools" python3 -m venv "$dcmt_wheel_tools"
+  dcmt_step "installing what makes wheels" "$dcmt_wheel_tools/bin/python" -m pip install --no-deps \
+    -r "$dcmt_root/scripts/requirements-wheel.txt"
 }
 
 # Makes the imports of the tests available to dcmt_python: in .venv, or beside a Python that the project does not own.
