@@ -1,10 +1,11 @@
 """The small programs in scripts/lib: totals of a test run, comparison of peaks, missing packages, the table of versions,
-subjects of commits."""
+subjects of commits. And what scripts/release refuses."""
 
 from __future__ import annotations
 
 import json
 import pathlib
+import shutil
 import subprocess
 import sys
 
@@ -85,6 +86,23 @@ def test_missing_requirements(tmp_path):
     file.write_text(f"# a comment\npytest=={pytest.__version__}\nno-such-package==1.0\npip==0.0.1\n")
     assert run("missing_requirements.py", file) == (0, "no-such-package==1.0")
     assert run("missing_requirements.py", "--exact", file) == (0, "no-such-package==1.0\npip==0.0.1")
+
+
+@pytest.mark.parametrize(
+    ("version", "changelog", "expected"),
+    [
+        ("0.2.1", "## [0.2.1]\nnews\n", "error: CMakeLists.txt has version 0.2.0, not 0.2.1"),
+        ("0.2.0", "## [0.2.0]\n\n## [0.1.0]\nnews\n", "error: CHANGELOG.md says nothing of version 0.2.0"),
+        ("0.2.0", "## [0.1.0]\nnews\n", "error: CHANGELOG.md says nothing of version 0.2.0"),
+    ],
+)
+def test_a_release_is_refused_before_anything_is_built(tmp_path, version, changelog, expected):
+    shutil.copytree(LIB.parent, tmp_path / "scripts")
+    (tmp_path / "CMakeLists.txt").write_text("project(dc-memtrace VERSION 0.2.0 LANGUAGES C CXX)\n")
+    (tmp_path / "CHANGELOG.md").write_text(changelog)
+    done = subprocess.run([tmp_path / "scripts" / "release", version], capture_output=True, text=True)
+    assert (done.returncode, done.stdout, done.stderr.strip()) == (1, "", expected)
+    assert not (tmp_path / "build" / "releases").exists()
 
 
 def test_the_interval_of_more_values_than_a_float_can_count():
