@@ -53,16 +53,14 @@ Expected<std::vector<AliveGroup>> alive_now(const Lifetimes& lifetimes, const Ow
     sum.bytes += block.bytes;
     if (!is_small) ++sum.blocks;
   });
-  std::vector<std::pair<RowId, Sum>> stacks(by_stack.begin(), by_stack.end());
-  const std::size_t named = std::min(stacks.size(), kMostNamedStacks);
-  std::ranges::partial_sort(stacks, stacks.begin() + static_cast<std::ptrdiff_t>(named), std::greater(),
-                            [](const auto& each) { return each.second.bytes; });
-  // Stacks that differ only in their callers are one place.
-  for (std::size_t i = 0; i < stacks.size(); ++i) {
-    DCMT_ASSIGN_OR_RETURN(std::string name, i < named ? places.of(stacks[i].first) : std::string("other lines"));
-    Sum& sum = by_name[name.empty() ? "no line of Python" : std::move(name)];
-    sum.bytes += stacks[i].second.bytes;
-    sum.blocks += stacks[i].second.blocks;
+  std::vector<StackBytes> stacks;
+  for (const auto& [stack, part] : by_stack) stacks.push_back({stack, part.bytes});
+  DCMT_ASSIGN_OR_RETURN(const auto names, places.of_largest(std::move(stacks), kMostNamedStacks, "other lines"));
+  for (const auto& [stack, part] : by_stack) {
+    const std::string& name = names.at(stack);
+    Sum& sum = by_name[name.empty() ? "no line of Python" : name];
+    sum.bytes += part.bytes;
+    sum.blocks += part.blocks;
   }
   std::vector<AliveGroup> groups;
   for (const auto& [name, sum] : by_name) groups.push_back({sum.bytes, sum.blocks, name});

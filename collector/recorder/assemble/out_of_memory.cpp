@@ -82,9 +82,10 @@ Status OutOfMemory::analyse(const OutOfMemoryRow& row) {
   return {};
 }
 
-Status OutOfMemory::operator_ended() {
+template <class IsReady>
+Status OutOfMemory::complete_if(IsReady is_ready) {
   for (auto error = pending_.begin(); error != pending_.end();) {
-    if (error->thread != journal_.thread || error->awaits_reading) {
+    if (!is_ready(*error)) {
       ++error;
       continue;
     }
@@ -92,23 +93,18 @@ Status OutOfMemory::operator_ended() {
     error = pending_.erase(error);
   }
   return {};
+}
+
+Status OutOfMemory::operator_ended() {
+  return complete_if([&](const Pending& error) { return error.thread == journal_.thread && !error.awaits_reading; });
 }
 
 Status OutOfMemory::request_answered() {
-  for (auto error = pending_.begin(); error != pending_.end();) {
-    if (!error->awaits_reading) {
-      ++error;
-      continue;
-    }
-    DCMT_RETURN_IF_ERROR(complete(*error));
-    error = pending_.erase(error);
-  }
-  return {};
+  return complete_if([](const Pending& error) { return error.awaits_reading; });
 }
 
 Status OutOfMemory::finish() {
-  for (Pending& error : std::exchange(pending_, {})) DCMT_RETURN_IF_ERROR(complete(error));
-  return {};
+  return complete_if([](const Pending&) { return true; });
 }
 
 Status OutOfMemory::killed() {
@@ -141,14 +137,12 @@ Status OutOfMemory::find_alive(const std::optional<Device>& device, Pending& err
     stack.storages.emplace_back(block.storage != 0 ? block.storage : block.id, block.bytes);
     if (residual.contains(block.storage)) held_by_storage[block.storage] += block.bytes;
   });
-  std::vector<std::pair<RowId, OfStack>> stacks(by_stack.begin(), by_stack.end());
-  std::stable_sort(stacks.begin(), stacks.end(),
-                   [](const auto& a, const auto& b) { return a.second.group.bytes > b.second.group.bytes; });
-  // Stacks that differ only in their callers are one place.
+  std::vector<StackBytes> stacks;
+  for (const auto& [stack, part] : by_stack) stacks.push_back({stack, part.group.bytes});
+  DCMT_ASSIGN_OR_RETURN(const auto names, places_.of_largest(std::move(stacks), kMostStacks, "other places"));
   std::map<std::string, OomGroup> by_site;
-  for (std::size_t i = 0; i < stacks.size(); ++i) {
-    const auto& [stack, part] = stacks[i];
-    DCMT_ASSIGN_OR_RETURN(std::string name, i < kMostStacks ? places_.of(stack) : std::string("other places"));
+  for (const auto& [stack, part] : by_stack) {
+    std::string name = names.at(stack);
     if (name.empty()) name = "no Python frame, or blocks too small to be followed";
     OomGroup& group = by_site[name];
     group.bytes += part.group.bytes;

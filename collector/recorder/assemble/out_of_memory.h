@@ -72,6 +72,9 @@ class OutOfMemory {
   /// The blocks of one device, or of all.
   Status find_alive(const std::optional<Device>& device, Pending& error);
   Status complete(Pending& error);
+  /// Completes the pending ones for which it holds.
+  template <class IsReady>
+  Status complete_if(IsReady is_ready);
   Status name_holders(Pending& error);
 
   Journal& journal_;

@@ -1,5 +1,6 @@
 #include "collector/recorder/assemble/stack_places.h"
 
+#include <algorithm>
 #include <string_view>
 #include <utility>
 
@@ -17,6 +18,18 @@ Expected<std::string> StackPlaces::of(RowId stack) {
   DCMT_ASSIGN_OR_RETURN(std::string place, read(stack));
   if (known_.size() >= kMostKnown) known_.clear();
   return known_[stack] = std::move(place);
+}
+
+Expected<std::map<RowId, std::string>> StackPlaces::of_largest(std::vector<StackBytes> stacks, std::size_t most,
+                                                               std::string_view others) {
+  std::ranges::sort(stacks, [](const StackBytes& a, const StackBytes& b) {
+    return a.bytes != b.bytes ? a.bytes > b.bytes : a.stack < b.stack;
+  });
+  std::map<RowId, std::string> places;
+  for (std::size_t i = 0; i < stacks.size(); ++i) {
+    DCMT_ASSIGN_OR_RETURN(places[stacks[i].stack], i < most ? of(stacks[i].stack) : std::string(others));
+  }
+  return places;
 }
 
 Expected<std::string> StackPlaces::read(RowId stack) {
