@@ -1,51 +1,17 @@
 #include "collector/recorder/assemble/alive_now.h"
 
 #include <gtest/gtest.h>
-#include <unistd.h>
 
-#include <filesystem>
-#include <memory>
-#include <utility>
-
-#include "collector/recorder/assemble/assembler.h"
+#include "collector/recorder/testing/assembler_fixture.h"
 #include "collector/recorder/testing/test_stream.h"
 #include "trace/base/quantities.h"
-#include "trace/sql/trace_file.h"
 
 namespace dcmt::recorder {
 namespace {
 
-using testing::TestRecord;
 using testing::TestStream;
 
-class AliveNow : public ::testing::Test {
- protected:
-  void SetUp() override {
-    folder_ = (std::filesystem::temp_directory_path() / "dcmt_alive_XXXXXX").string();
-    ASSERT_NE(::mkdtemp(folder_.data()), nullptr);
-    Expected<Database> database = create_trace(folder_ + "/t");
-    Expected<TraceWriter> writer = TraceWriter::create(std::move(*database));
-    writer_ = std::make_unique<TraceWriter>(std::move(*writer));
-    Expected<std::unique_ptr<Assembler>> assembler = Assembler::start(*writer_, {1'000'000'000, 0, 0}, {});
-    assembler_ = std::move(*assembler);
-  }
-  void TearDown() override {
-    assembler_.reset();
-    writer_.reset();
-    std::filesystem::remove_all(folder_);
-  }
-  void apply(const TestStream& stream) {
-    for (; applied_ < stream.records.size(); ++applied_) {
-      const TestRecord& record = stream.records[applied_];
-      ASSERT_TRUE(assembler_->apply(record.header(), record.thread).ok());
-    }
-  }
-
-  std::string folder_;
-  std::unique_ptr<TraceWriter> writer_;
-  std::unique_ptr<Assembler> assembler_;
-  std::size_t applied_ = 0;
-};
+class AliveNow : public testing::RecordingFixture {};
 
 /// Two callers of one line, another line, and small blocks.
 void program(TestStream& s) {
@@ -65,7 +31,7 @@ TEST_F(AliveNow, IsByLineMostFirst) {
   TestStream s;
   program(s);
   apply(s);
-  const auto groups = assembler_->alive_now(5);
+  const auto groups = assembler().alive_now(5);
   ASSERT_TRUE(groups.ok());
   ASSERT_EQ(groups->size(), 3U);
   EXPECT_EQ((*groups)[0].name, "app/model.py:7 forward");
@@ -75,7 +41,7 @@ TEST_F(AliveNow, IsByLineMostFirst) {
   EXPECT_EQ((*groups)[2].name, "blocks under 64 KiB, not followed");
   EXPECT_EQ((*groups)[2].bytes, 10'000);
   EXPECT_EQ((*groups)[2].blocks, 0);
-  EXPECT_EQ(assembler_->alive_now(1)->size(), 1U);
+  EXPECT_EQ(assembler().alive_now(1)->size(), 1U);
 }
 
 TEST_F(AliveNow, IsOfTheDeviceWithTheHighestPeak) {
@@ -85,7 +51,7 @@ TEST_F(AliveNow, IsOfTheDeviceWithTheHighestPeak) {
   s.cuda_free(0x40000);
   s.cuda_alloc(0x50000, 1 * kMiB, 0x53);
   apply(s);
-  const auto groups = assembler_->alive_now(5);
+  const auto groups = assembler().alive_now(5);
   ASSERT_EQ(groups->size(), 1U);
   EXPECT_EQ((*groups)[0].bytes, kMiB);
 }
@@ -94,12 +60,12 @@ TEST_F(AliveNow, TheHighestBytesAreThoseBetweenTwoCalls) {
   TestStream s;
   program(s);
   apply(s);
-  EXPECT_EQ(assembler_->take_highest(), 12 * kMiB + 10'000);
+  EXPECT_EQ(assembler().take_highest(), 12 * kMiB + 10'000);
   s.alloc(0x60000, 8 * kMiB, 0x53);
   s.free(0x60000);
   apply(s);
-  EXPECT_EQ(assembler_->take_highest(), 20 * kMiB + 10'000) << "gone by now";
-  EXPECT_EQ(assembler_->take_highest(), 12 * kMiB + 10'000);
+  EXPECT_EQ(assembler().take_highest(), 20 * kMiB + 10'000) << "gone by now";
+  EXPECT_EQ(assembler().take_highest(), 12 * kMiB + 10'000);
 }
 
 }  // namespace

@@ -1,67 +1,28 @@
 #include "collector/recorder/assemble/out_of_memory.h"
 
 #include <gtest/gtest.h>
-#include <unistd.h>
 
-#include <filesystem>
+#include <string>
 
-#include "collector/recorder/assemble/assembler.h"
+#include "collector/recorder/testing/assembler_fixture.h"
 #include "collector/recorder/testing/test_stream.h"
-#include "trace/sql/trace_file.h"
 
 namespace dcmt::recorder {
 namespace {
 
-using testing::TestRecord;
 using testing::TestStream;
 using wire::RecordType;
 
 constexpr std::uint64_t kMiB = 1 << 20;
 constexpr std::uint32_t kGpu = wire::cuda_device(0);
 
-class OutOfMemoryTest : public ::testing::Test {
+class OutOfMemoryTest : public testing::RecordingFixture {
  protected:
-  void SetUp() override {
-    std::string name = (std::filesystem::temp_directory_path() / "dcmt_oom_XXXXXX").string();
-    ASSERT_NE(::mkdtemp(name.data()), nullptr);
-    folder_ = name;
-    start({});
-  }
-  void start(const RetentionOptions& retention) {
-    assembler_.reset();
-    Expected<Database> database = create_trace((folder_ / ("t" + std::to_string(traces_++))).string());
-    ASSERT_TRUE(database.ok());
-    Expected<TraceWriter> writer = TraceWriter::create(std::move(*database));
-    ASSERT_TRUE(writer.ok());
-    writer_ = std::make_unique<TraceWriter>(std::move(*writer));
-    Expected<std::unique_ptr<Assembler>> assembler = Assembler::start(*writer_, {1'000'000'000, 0, 0}, retention);
-    ASSERT_TRUE(assembler.ok());
-    assembler_ = std::move(*assembler);
-  }
-  void TearDown() override {
-    assembler_.reset();
-    writer_.reset();
-    std::filesystem::remove_all(folder_);
-  }
-
-  /// Applies what was added to the test's stream since the last call.
-  void apply(const TestStream& stream) {
-    for (; applied_ < stream.records.size(); ++applied_) {
-      const TestRecord& record = stream.records[applied_];
-      ASSERT_TRUE(assembler_->apply(record.header(), record.thread).ok());
-    }
-  }
   std::int64_t integer(const std::string& sql) {
-    Expected<Statement> query = writer_->database().prepare(sql);
+    Expected<Statement> query = database().prepare(sql);
     EXPECT_TRUE(query.ok() && *query->step()) << sql;
     return query->integer(0);
   }
-
-  std::filesystem::path folder_;
-  int traces_ = 0;
-  std::unique_ptr<TraceWriter> writer_;
-  std::unique_ptr<Assembler> assembler_;
-  std::size_t applied_ = 0;
 };
 
 /// Two gathered parameters of 64 MiB, released and still held; a local of the user refers to the first. Another block
@@ -99,7 +60,7 @@ TEST_F(OutOfMemoryTest, WhatIsAliveAndHeldAtThatPoint) {
   const auto at = s.out_of_memory(kGpu, 512 * kMiB, 160 * kMiB, 170 * kMiB, 20 * kMiB, 200 * kMiB, 0x52);
   s.op_end(3);
   apply(s);
-  const std::vector<OomFacts> seen = assembler_->out_of_memory().drain();
+  const std::vector<OomFacts> seen = assembler().out_of_memory().drain();
   ASSERT_EQ(seen.size(), 1u);
   const OomFacts& facts = seen.front();
   EXPECT_EQ(facts.number, 1);
@@ -119,8 +80,8 @@ TEST_F(OutOfMemoryTest, WhatIsAliveAndHeldAtThatPoint) {
   EXPECT_EQ(named.function, "main");
   EXPECT_EQ(named.names, (std::vector<std::string>{"kept"}));
   EXPECT_EQ(named.bytes, static_cast<std::int64_t>(64 * kMiB));
-  EXPECT_TRUE(assembler_->out_of_memory().drain().empty()) << "each is reported once";
-  EXPECT_EQ(assembler_->totals().out_of_memory, 1);
+  EXPECT_TRUE(assembler().out_of_memory().drain().empty()) << "each is reported once";
+  EXPECT_EQ(assembler().totals().out_of_memory, 1);
   EXPECT_EQ(integer("SELECT id FROM oom WHERE device = 'cuda:0' AND reserved = 178257920"),
             static_cast<std::int64_t>(at));
 }
@@ -133,7 +94,7 @@ TEST_F(OutOfMemoryTest, AFunctionOfTheUsersHasAskedWhereNoOperatorHas) {
   s.op_end(2);
   s.op_end(1);
   apply(s);
-  const std::vector<OomFacts> seen = assembler_->out_of_memory().drain();
+  const std::vector<OomFacts> seen = assembler().out_of_memory().drain();
   ASSERT_EQ(seen.size(), 1u);
   EXPECT_EQ(seen.front().operator_name, "my_function") << "not what the engine names";
 }
@@ -146,7 +107,7 @@ TEST_F(OutOfMemoryTest, SmallBlocksAreAGroupOfTheirOwn) {
   s.out_of_memory(kGpu, 512 * kMiB, 163 * kMiB, 170 * kMiB, 20 * kMiB, 200 * kMiB, 0x52);
   s.op_end(3);
   apply(s);
-  const std::vector<OomFacts> seen = assembler_->out_of_memory().drain();
+  const std::vector<OomFacts> seen = assembler().out_of_memory().drain();
   ASSERT_EQ(seen.size(), 1u);
   const std::vector<OomGroup>& groups = seen.front().groups;
   ASSERT_EQ(groups.size(), 3u);
@@ -163,7 +124,7 @@ TEST_F(OutOfMemoryTest, TheOperatorIsTheOneBelowTheNodeThatRuns) {
   s.out_of_memory(kGpu, 512 * kMiB, 163 * kMiB, 170 * kMiB, 20 * kMiB, 200 * kMiB);
   for (const std::uint64_t ordinal : {3, 2, 1}) s.op_end(ordinal);
   apply(s);
-  const std::vector<OomFacts> seen = assembler_->out_of_memory().drain();
+  const std::vector<OomFacts> seen = assembler().out_of_memory().drain();
   ASSERT_EQ(seen.size(), 1u);
   EXPECT_EQ(seen.front().operator_name, "aten::mm");
 }
@@ -174,14 +135,14 @@ TEST_F(OutOfMemoryTest, WhoHoldsItThenIsReportedOnceTheOperatorHasEnded) {
   s.op_begin("aten::empty", 3);
   s.out_of_memory(kGpu, 512 * kMiB, 160 * kMiB, 170 * kMiB);
   apply(s);
-  EXPECT_TRUE(assembler_->out_of_memory().drain().empty()) << "its census is still to come";
+  EXPECT_TRUE(assembler().out_of_memory().drain().empty()) << "its census is still to come";
   s.census(RecordType::kCensusBegin, 2, 0xB0, 1, 2);
   s.census_tensor(2, 0xA0, 1, 0x90, 1);
   s.census_local(2, 0x90, 0xC0, 0, 5, 12, "later");
   s.census(RecordType::kCensusEnd, 2, 0xB0, 1, 0);
   s.op_end(3);
   apply(s);
-  const std::vector<OomFacts> seen = assembler_->out_of_memory().drain();
+  const std::vector<OomFacts> seen = assembler().out_of_memory().drain();
   ASSERT_EQ(seen.size(), 1u);
   const std::vector<OomHolder>& holders = seen.front().holders;
   ASSERT_EQ(holders.size(), 2u);
@@ -195,7 +156,7 @@ TEST_F(OutOfMemoryTest, WhatIsReadGatheredAgainOrGoneIsNotHeld) {
   s.key(RecordType::kGather, 1, 0xB1, 64 * kMiB, 0, 0, 2);
   s.out_of_memory(kGpu, 512 * kMiB, 160 * kMiB, 170 * kMiB);
   apply(s);
-  const std::vector<OomFacts> seen = assembler_->out_of_memory().drain();
+  const std::vector<OomFacts> seen = assembler().out_of_memory().drain();
   ASSERT_EQ(seen.size(), 1u);
   EXPECT_EQ(seen.front().held, 0);
   EXPECT_TRUE(seen.front().holders.empty());
@@ -205,13 +166,13 @@ TEST_F(OutOfMemoryTest, EachIsAnalysedAndHasARow) {
   TestStream s;
   for (int i = 0; i < 5; ++i) s.out_of_memory(wire::kCpuDevice, 512 * kMiB);
   apply(s);
-  EXPECT_EQ(assembler_->out_of_memory().drain().size(), 5u);
-  EXPECT_EQ(assembler_->totals().out_of_memory, 5);
+  EXPECT_EQ(assembler().out_of_memory().drain().size(), 5u);
+  EXPECT_EQ(assembler().totals().out_of_memory, 5);
   EXPECT_EQ(integer("SELECT count(*) FROM oom WHERE gpu IS NULL AND allocated IS NULL AND total IS NULL"), 5);
 }
 
 TEST_F(OutOfMemoryTest, TheStepInWhichMemoryRanOutIsKept) {
-  start({.steps = {{100, 100}}, .every = 0, .last = 0});
+  begin({.steps = {{100, 100}}, .every = 0, .last = 0});
   TestStream s;
   for (int step = 1; step <= 4; ++step) {
     s.op("aten::relu");
@@ -219,7 +180,7 @@ TEST_F(OutOfMemoryTest, TheStepInWhichMemoryRanOutIsKept) {
     s.mark(RecordType::kMarkPoint, wire::MarkKind::kStep, "step", 0, step);
   }
   apply(s);
-  ASSERT_TRUE(assembler_->finish().ok());
+  ASSERT_TRUE(assembler().finish().ok());
   EXPECT_EQ(integer("SELECT step FROM interval WHERE kept = 'finding'"), 2);
   EXPECT_EQ(integer("SELECT count(*) FROM interval WHERE step IN (1, 3, 4) AND kept IS NULL"), 3);
 }
@@ -230,7 +191,7 @@ TEST_F(OutOfMemoryTest, NonsenseIsSkipped) {
   s.out_of_memory(kGpu, ~std::uint64_t{0});
   s.out_of_memory(kGpu, kMiB, ~std::uint64_t{0});
   apply(s);
-  EXPECT_TRUE(assembler_->out_of_memory().drain().empty());
+  EXPECT_TRUE(assembler().out_of_memory().drain().empty());
   EXPECT_EQ(integer("SELECT count(*) FROM oom"), 0);
   EXPECT_EQ(integer("SELECT count(*) FROM diagnostic WHERE code = 'bad_record'"), 3);
 }
@@ -251,7 +212,7 @@ TEST_F(OutOfMemoryTest, ARowSaysWhatWasAskedForWhereAndWhatThereWas) {
             1);
   EXPECT_EQ(integer("SELECT f.line FROM oom JOIN stack k ON k.id = oom.stack JOIN frame f ON f.id = k.frame"), 13);
   EXPECT_EQ(integer("SELECT count(*) FROM oom WHERE free IS NULL AND total IS NULL"), 1);
-  const std::vector<OomFacts> seen = assembler_->out_of_memory().drain();
+  const std::vector<OomFacts> seen = assembler().out_of_memory().drain();
   ASSERT_EQ(seen.size(), 2u);
   EXPECT_EQ(seen[0].figures.requested, 1);
   EXPECT_EQ(seen[0].figures.allocated, 2);
@@ -271,7 +232,7 @@ TEST_F(OutOfMemoryTest, GroupsAndHoldersComeLargestFirstAndPlacesAreOne) {
   s.cuda_alloc(0x6000, 2 * kMiB, 0x54);
   s.out_of_memory(kGpu, kMiB);
   apply(s);
-  const std::vector<OomFacts> seen = assembler_->out_of_memory().drain();
+  const std::vector<OomFacts> seen = assembler().out_of_memory().drain();
   ASSERT_EQ(seen.size(), 1u);
   std::vector<std::string> groups;
   for (const OomGroup& group : seen.front().groups) {
@@ -292,7 +253,7 @@ TEST_F(OutOfMemoryTest, BeyondTheLargestThreeHundredStacksPlacesAreNotNamed) {
   }
   s.out_of_memory(kGpu, kMiB);
   apply(s);
-  const std::vector<OomFacts> seen = assembler_->out_of_memory().drain();
+  const std::vector<OomFacts> seen = assembler().out_of_memory().drain();
   ASSERT_EQ(seen.size(), 1u);
   const std::vector<OomGroup>& groups = seen.front().groups;
   ASSERT_EQ(groups.size(), 301u);
@@ -313,7 +274,7 @@ TEST_F(OutOfMemoryTest, TheHoldersNamesHaveTheirPlace) {
   s.census(RecordType::kCensusEnd, 2, 0xB1, 1, 0);
   s.out_of_memory(kGpu, kMiB);
   apply(s);
-  const std::vector<OomFacts> seen = assembler_->out_of_memory().drain();
+  const std::vector<OomFacts> seen = assembler().out_of_memory().drain();
   ASSERT_EQ(seen.size(), 1u);
   ASSERT_EQ(seen.front().holders.size(), 2u);
   const OomHolder& other = seen.front().holders[seen.front().holders[0].function == "other" ? 0 : 1];
@@ -331,9 +292,9 @@ TEST_F(OutOfMemoryTest, AnotherThreadsOperatorEndsNoWait) {
   s.thread = 2;
   s.op("aten::relu");
   apply(s);
-  EXPECT_TRUE(assembler_->out_of_memory().drain().empty()) << "its census is still to come";
-  ASSERT_TRUE(assembler_->finish().ok());
-  EXPECT_EQ(assembler_->out_of_memory().drain().size(), 1u) << "it never came";
+  EXPECT_TRUE(assembler().out_of_memory().drain().empty()) << "its census is still to come";
+  ASSERT_TRUE(assembler().finish().ok());
+  EXPECT_EQ(assembler().out_of_memory().drain().size(), 1u) << "it never came";
 }
 
 TEST_F(OutOfMemoryTest, TheLargestThatADeviceCanHaveIsAccepted) {
@@ -357,7 +318,7 @@ TEST_F(OutOfMemoryTest, WhatAWaitGaveAgainIsNotHeldAndAHolderThatHasGoneIsNotNam
   s.death(0xA0);  // the tensor that `kept` referred to; something else holds the storage
   s.out_of_memory(kGpu, kMiB);
   apply(s);
-  const std::vector<OomFacts> seen = assembler_->out_of_memory().drain();
+  const std::vector<OomFacts> seen = assembler().out_of_memory().drain();
   ASSERT_EQ(seen.size(), 1u);
   EXPECT_EQ(seen.front().held, static_cast<std::int64_t>(64 * kMiB));
   ASSERT_EQ(seen.front().holders.size(), 1u);

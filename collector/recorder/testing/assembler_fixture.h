@@ -6,6 +6,7 @@
 
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <sstream>
 #include <string>
 #include <utility>
@@ -124,6 +125,30 @@ class AssemblerFixture : public ::testing::Test {
   int files_ = 0;
   Totals totals_;
   std::int64_t growing_ = 0;
+};
+
+/// A test with one recording, which has begun.
+class RecordingFixture : public AssemblerFixture {
+ protected:
+  void SetUp() override {
+    AssemblerFixture::SetUp();
+    begin({});
+  }
+  void TearDown() override {
+    recording_.reset();
+    AssemblerFixture::TearDown();
+  }
+  /// Begins another one in its place.
+  void begin(const RetentionOptions& retention) {
+    recording_.reset();
+    recording_.emplace(start(retention));
+  }
+  void apply(const TestStream& stream) { recording_->apply(stream); }
+  Assembler& assembler() { return *recording_->assembler; }
+  Database& database() { return recording_->database(); }
+
+ private:
+  std::optional<Recording> recording_;
 };
 
 /// Everything that a reader can see.
