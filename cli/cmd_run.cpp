@@ -164,8 +164,8 @@ void add_run_command(Parser app, int& exit_code) {
   auto only_oom = std::make_shared<bool>(false);
   run.add_flag(
       "--oom-only", *only_oom,
-      "A black box: follow blocks of 64 KiB or more only, which costs nothing that a step would show, and when "
-      "memory runs out, read who holds what, before the program goes on. DC_MEMTRACE=oom does the same");
+      "A black box: follow blocks of 64 KiB or more only, and when memory runs out, read who holds what, before the "
+      "program goes on. DC_MEMTRACE=oom does the same");
   auto standby = std::make_shared<bool>(false);
   run.add_flag("--standby", *standby,
                "Record nothing now: each process that uses torch waits until dc-memtrace attach asks for it. Options "

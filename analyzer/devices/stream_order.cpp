@@ -52,16 +52,16 @@ void StreamOrder::wait(std::int32_t number, std::int64_t event, bool blocks) {
   }
 }
 
-void StreamOrder::host_knows(const Clock& clock) {
+void StreamOrder::host_observes(const Clock& clock) {
   join(host_, clock);
   ++host_changes_;
 }
 
 void StreamOrder::event_done(std::int64_t event) {
-  if (const auto found = events_.find(event); found != events_.end()) host_knows(found->second.clock);
+  if (const auto found = events_.find(event); found != events_.end()) host_observes(found->second.clock);
 }
 
-void StreamOrder::stream_done(std::int32_t number, bool blocks) { host_knows(next(number, blocks).clock); }
+void StreamOrder::stream_done(std::int32_t number, bool blocks) { host_observes(next(number, blocks).clock); }
 
 void StreamOrder::all_done() {
   for (const auto& [number, stream] : streams_) join(host_, stream.clock);

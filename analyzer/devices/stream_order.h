@@ -56,7 +56,7 @@ class StreamOrder {
   static void join(Clock& into, const Clock& other);
   /// The stream, with all that its next work comes after.
   Stream& next(std::int32_t stream, bool blocks);
-  void host_knows(const Clock& clock);
+  void host_observes(const Clock& clock);
 
   std::unordered_map<std::int32_t, Stream> streams_;
   std::unordered_map<std::int64_t, Event> events_;

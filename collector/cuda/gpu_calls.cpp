@@ -249,7 +249,7 @@ void inspect_copy(const CopyWords& copy, bool host_waits, const void* words, con
   arguments.write(copy.call, stream_of_copy(copy, host_waits, words));
 }
 
-/// A copy to memory that CUDA does not know is over when its call ends, too.
+/// A copy to memory that is not registered with CUDA is over when its call ends, too.
 void copy_ends(const WantedCall& wanted, const void* words) noexcept {
   const bool has_two = wanted.call == Call::kCopy || wanted.call == Call::kPeerCopy;
   if (wanted.host_waits) return write_host_waited(nullptr);

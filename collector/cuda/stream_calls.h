@@ -42,7 +42,7 @@ void see_ordering_call(CUpti_CallbackId id, const CUpti_CallbackData& data) noex
 /// A copy or fill has ended, and the host has waited for it.
 void write_host_waited(CUstream stream) noexcept;
 
-/// True if this is no memory that CUDA knows: a copy there is over when its call ends.
+/// True if this memory is not registered with CUDA: a copy there is over when its call ends.
 bool is_pageable(std::uint64_t address) noexcept;
 
 }  // namespace dcmt::cuda_provider

@@ -32,7 +32,7 @@ struct StreamCallRow {
     column(&StreamCallRow::id, Cell{"id", "seq", ""});
     column(&StreamCallRow::ns, Cell{"ns", "ns", ""});
     column(&StreamCallRow::kind,
-           Cell{"kind", "text", "`wait`: the stream for the event; `done`: the host knows it", 1, kKinds});
+           Cell{"kind", "text", "`wait`: the stream for the event; `done`: the host has observed it", 1, kKinds});
     column(&StreamCallRow::stream, Cell{"stream", "number", "as of a block"});
     column(&StreamCallRow::blocks, Cell{"blocks", "flag", "1: the stream and the default stream wait for each other"});
     column(&StreamCallRow::event, OrNull{"event", "address", "CUDA's handle"});

@@ -539,8 +539,8 @@ enum class StreamCall : std::uint32_t {
   kGraph,          ///< all kernels of a graph
   kEventRecord,    ///< the event stands for all work that the stream has got so far
   kWaitEvent,      ///< further work of the stream begins after the event
-  kEventDone,      ///< the host knows that the event has been reached
-  kStreamDone,     ///< the host knows that the stream has finished its work
+  kEventDone,      ///< the host has observed that the event was reached
+  kStreamDone,     ///< the host has observed that the stream finished its work
   kAllDone,        ///< the same of all streams
   kCaptureBegins,  ///< work of the stream becomes part of a graph and does not run
   kCaptureEnds,

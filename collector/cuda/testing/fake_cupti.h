@@ -29,7 +29,7 @@ DCMT_FAKE void set_gpus(int count);
 DCMT_FAKE CUfunction add_kernel(std::vector<std::size_t> sizes, bool as_kernel = false);
 /// The handle belongs to another kernel from here on.
 DCMT_FAKE void change_kernel(CUfunction kernel, std::vector<std::size_t> sizes);
-/// Memory that CUDA knows; all other is pageable.
+/// Memory that is registered with CUDA; all other is pageable.
 DCMT_FAKE void set_known_memory(std::uint64_t begin, std::uint64_t bytes);
 /// The stream and the default stream do not wait for each other.
 DCMT_FAKE void set_non_blocking(CUstream stream);
