@@ -98,7 +98,7 @@ def test_forks_between_releases(tmp_path):
 
 
 def test_a_fork_in_the_middle_of_a_hook(tmp_path):
-    seen = unharmed(tmp_path / "out", LIFE, "fork_in_handler", 50 * SCALE)
+    seen = unharmed(tmp_path / "out", LIFE, "fork_in_handler", 200 * SCALE)
     assert seen.stdout == "all children went on\n"
     the_trace(tmp_path / "out")
 

@@ -76,8 +76,10 @@ void stop_waiting(std::atomic<std::uint32_t>& word) noexcept {
   }
 }
 
-/// Asks unless an earlier request is still open. Publishes what this thread has done first.
+/// Asks unless an earlier request is still open. Publishes what this thread has done first. A child that was forked in
+/// the middle of a hook does not ask: the word is its parent's.
 bool ask(std::atomic<std::uint32_t>& word, AskedReading question) noexcept {
+  if (!gate_open()) return false;
   if (const TorchProvider* torch = torch_provider(); torch != nullptr) torch->before_exact_point();
   std::uint32_t before = word.load(std::memory_order_acquire);
   const auto last = static_cast<AskedReading>(before);
@@ -158,7 +160,8 @@ void set_holds(bool on) noexcept {
 void hold_soon() noexcept {
   std::uint64_t due = g_hot.next_hold.load(std::memory_order_relaxed);
   const std::uint64_t now = g_next_seq->load(std::memory_order_relaxed);
-  if (now < due) return;
+  const bool is_child = due == 0;  // forked in the middle of a hook: the gate's page is zeros there
+  if (is_child || now < due) return;
   if (!g_holds.load(std::memory_order_relaxed)) {
     g_hot.next_hold.store(std::numeric_limits<std::uint64_t>::max(), std::memory_order_relaxed);
     return;

@@ -164,6 +164,7 @@ int fork_in_handler(const char* count) {
   }
   const itimerval never{};
   setitimer(ITIMER_REAL, &never, nullptr);
+  if (g_is_child != 0) child_that_makes(1);
   int all = 0;
   int bad = 0;
   for (int status = 0;;) {
