@@ -120,7 +120,7 @@ def step() -> None:
     optimizer = torch.optim.Adam(model, foreach=False)
     say(model=[*model, *(parameter.grad for parameter in model)])
     global LEFT
-    LEFT = 256 * MIB  # the state of one parameter
+    LEFT = 240 * MIB  # seven pieces, also if something of at most 16 MiB goes meanwhile
     limit()
     optimizer.step()
 
