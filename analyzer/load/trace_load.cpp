@@ -72,8 +72,7 @@ Expected<TraceData> TraceData::load(Database& database, const Watch& watch) {
 Status TraceData::load_all(Database& database, const Watch& watch) {
   DCMT_RETURN_IF_ERROR(load_meta(database));
   Devices devices{intern("cpu"), {}};
-  DCMT_ASSIGN_OR_RETURN(const bool streams, has_streams(database));
-  devices.has_streams = streams;
+  DCMT_ASSIGN_OR_RETURN(devices.has_streams, has_streams(database));
   for (std::int64_t gpu = 0; gpu < kMostGpus; ++gpu) devices.gpus.push_back(intern("cuda:" + std::to_string(gpu)));
   const auto read_blocks_of = [&](Database& own, const Stretch& stretch, Column<Block>& part) {
     return read_blocks(own, stretch, devices, part);
