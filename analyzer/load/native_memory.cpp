@@ -30,7 +30,8 @@ Expected<NativeMemory> NativeMemory::load(Database& database) {
         live.ns = at.ns;
       }),
       column<&NativeLiveRow::bytes, &NativeLive::bytes>(), column<&NativeLiveRow::deviation, &NativeLive::deviation>(),
-      column<&NativeLiveRow::samples, &NativeLive::samples>(), column<&NativeLiveRow::made, &NativeLive::made>()));
+      column<&NativeLiveRow::samples, &NativeLive::samples>(), column<&NativeLiveRow::made, &NativeLive::made>(),
+      column<&NativeLiveRow::least, &NativeLive::least>()));
   return memory;
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -32,7 +33,8 @@ struct NativeLive {
   TimeNs ns;
   Bytes bytes, deviation;  ///< an estimate, and its standard error
   std::int64_t samples = 0;
-  Bytes made;  ///< allocated so far
+  Bytes made;                  ///< allocated so far
+  std::optional<Bytes> least;  ///< that were alive since the reading before; before schema 18 it is not known
 };
 
 struct NativeMemory {

@@ -58,6 +58,7 @@ std::optional<NativeGrowth> native_growth_of(const TraceData& data, const Progra
   if (points.size() < 2) return {};
   points.push_back(points.back());
   points.back().ns = run.end;  // nothing has changed since
+  points.back().least = points.back().bytes;
   const bool by_steps = work.steps(run.begin, run.end) >= kFewestWorkSteps;
   const auto between = [&](TimeNs from, TimeNs to) {
     return by_steps ? work.steps(from, to) : seconds_between(from, to);
@@ -67,9 +68,13 @@ std::optional<NativeGrowth> native_growth_of(const TraceData& data, const Progra
   if (rounds <= 0 || rounds < kLeastOfNativeRun * between(run.begin, run.end)) return {};
   std::vector<EntriesAt> readings;
   const std::size_t stride = points.size() / kMostNativePoints + 1;
+  // What is freed and made again between two points has not been kept: the least since the point before counts.
+  double least = first.bytes;
   for (std::size_t i = 0; i < points.size(); ++i) {
+    if (i != 0) least = std::min(least, points[i].least);
     if (i % stride != 0 && i + 1 != points.size()) continue;
-    readings.push_back({between(first.ns, points[i].ns), points[i].bytes});
+    readings.push_back({between(first.ns, points[i].ns), least});
+    least = points[i].bytes;
   }
   if (!keeps_growing(readings)) return {};
   const double resident = data.memory.samples.empty() ? 0 : static_cast<double>(data.memory.samples.back().all().value);

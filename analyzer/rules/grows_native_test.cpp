@@ -51,6 +51,21 @@ TEST(GrowsNative, WhatIsBoundedDoesNotGrow) {
   }
 }
 
+TEST(GrowsNative, WhatIsEmptiedBetweenTheReadingsDoesNotGrow) {
+  const auto seen = [](std::int64_t step) { return 3'000 * step * step; };
+  const auto emptied = [&](std::int64_t step) { return step % 8 == 0 ? 0 : seen(step - 1); };
+  EXPECT_TRUE(findings_of_native({{.bytes = seen, .least = emptied}}).empty());
+  EXPECT_EQ(findings_of_native({{.bytes = seen, .least = [&](std::int64_t step) { return seen(step - 1); }}}).size(),
+            1u);
+  // Two sites of one place: it is empty where both are.
+  const auto at_other_steps = [&](std::int64_t step) { return step % 8 == 4 ? 0 : seen(step - 1); };
+  const auto found = [&](const auto& least) {
+    return findings_of_native({{.bytes = seen, .least = emptied}, {.site = 2, .bytes = seen, .least = least}}).size();
+  };
+  EXPECT_EQ(found(emptied), 0u);
+  EXPECT_EQ(found(at_other_steps), 1u);
+}
+
 TEST(GrowsNative, WhatTheErrorMayExplainIsNoGrowth) {
   EXPECT_TRUE(findings_of_native({{.deviation = 6'500'000}}).empty());
   EXPECT_EQ(findings_of_native({{.deviation = 3'000'000}}).size(), 1u);

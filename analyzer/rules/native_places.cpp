@@ -106,8 +106,12 @@ std::vector<NativeSeries> native_series(const TraceData& data) {
     const auto found = series_of.find(live.site);
     if (found == series_of.end()) continue;
     const double deviation = static_cast<double>(live.deviation.value);
-    const NativePoint now{live.ns, static_cast<double>(live.bytes.value), deviation * deviation,
-                          static_cast<double>(live.made.value), live.samples};
+    const NativePoint now{live.ns,
+                          static_cast<double>(live.bytes.value),
+                          deviation * deviation,
+                          static_cast<double>(live.made.value),
+                          static_cast<double>(live.least.value_or(live.bytes).value),
+                          live.samples};
     const NativePoint before = std::exchange(latest[live.site], now);
     NativePoint& sum = sums[found->second];
     sum.bytes += now.bytes - before.bytes;
@@ -115,8 +119,12 @@ std::vector<NativeSeries> native_series(const TraceData& data) {
     sum.made += now.made - before.made;
     sum.samples += now.samples - before.samples;
     std::vector<NativePoint>& points = all[found->second].points;
-    if (!points.empty() && points.back().ns == live.ns) points.pop_back();
+    const bool is_same_reading = !points.empty() && points.back().ns == live.ns;
+    // Sites had their least at different times, so that all together had at least the sum.
+    const double freed_until = is_same_reading ? points.back().bytes - points.back().least : 0;
+    if (is_same_reading) points.pop_back();
     sum.ns = live.ns;
+    sum.least = sum.bytes - freed_until - (now.bytes - now.least);
     points.push_back(sum);
   }
   std::erase_if(all, [](const NativeSeries& each) { return each.points.empty(); });

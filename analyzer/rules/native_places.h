@@ -49,6 +49,7 @@ struct NativeEstimate {
 struct NativePoint {
   TimeNs ns;
   double bytes = 0, variance = 0, made = 0;
+  double least = 0;  ///< of `bytes`, since the point before
   std::int64_t samples = 0;
 };
 

@@ -14,6 +14,7 @@ struct NativeSamples {
   std::string object = "/lib/libcache.so", function = "keep_record(int)", file = "cache.c";
   /// Bytes that are alive at the end of a step, and the standard error.
   std::function<std::int64_t(std::int64_t step)> bytes = [](std::int64_t step) { return step * 200'000; };
+  std::function<std::int64_t(std::int64_t step)> least = bytes;  ///< since the end of the step before
   std::int64_t deviation = 100'000;
   std::int64_t from = 1, until = 60;  ///< no reading before and after these steps
 };
@@ -40,10 +41,10 @@ inline Status add_native_samples(const std::string& path, const NativeSamples& h
          "' AND f.text = '" + how.function + "' AND s.text = '" + how.file + "';";
   for (std::int64_t step = how.from; step <= how.until; ++step) {
     const std::string bytes = std::to_string(how.bytes(step));
-    sql += "INSERT INTO native_live(reading, site, seq, ns, bytes, deviation, samples, made) SELECT " +
+    sql += "INSERT INTO native_live(reading, site, seq, ns, bytes, deviation, samples, made, least) SELECT " +
            std::to_string(step) + ", " + site + ", from_seq, from_ns, " + bytes + ", " + std::to_string(how.deviation) +
-           ", " + std::to_string(how.bytes(step) / 16384) + ", " + std::to_string(2 * how.bytes(step)) +
-           " FROM temp.ends WHERE n = " + std::to_string(step) + ";";
+           ", " + std::to_string(how.bytes(step) / 16384) + ", " + std::to_string(2 * how.bytes(step)) + ", " +
+           std::to_string(how.least(step)) + " FROM temp.ends WHERE n = " + std::to_string(step) + ";";
   }
   return database.execute(sql.c_str());
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string_view>
 
 #include "trace/tables/column.h"
@@ -59,6 +60,7 @@ struct NativeLiveRow {
   Point at;
   std::int64_t bytes = 0, deviation = 0;
   std::int64_t samples = 0, made = 0;
+  std::optional<std::int64_t> least = {};
 
   static constexpr Table kTable{.name = "native_live",
                                 .meaning =
@@ -75,6 +77,7 @@ struct NativeLiveRow {
     column(&NativeLiveRow::deviation, Cell{"deviation", "bytes", "standard error of this estimate"});
     column(&NativeLiveRow::samples, Cell{"samples", "number", "of them, sampled allocations that are alive"});
     column(&NativeLiveRow::made, Cell{"made", "bytes", "allocated so far, an estimate"});
+    column(&NativeLiveRow::least, Cell{"least", "bytes", "that were alive at any time since the reading before", 18});
   }
 };
 

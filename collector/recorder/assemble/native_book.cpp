@@ -50,6 +50,7 @@ void NativeBook::add(const Sampled& sampled, int sign) {
   site.variance += sign * sampled.variance;
   site.samples += sign;
   if (site.samples == 0) site.live = site.variance = 0;
+  site.least = std::min(site.least, site.live);
   if (!std::exchange(site.has_changed, true)) changed_.push_back(sampled.site);
 }
 
@@ -122,10 +123,11 @@ Status NativeBook::write_live() {
     site.has_changed = false;
     const bool begins = site.id == 0 && site.live >= kLeastOfSite && next_site_ <= kMostWritten;
     if (begins) DCMT_RETURN_IF_ERROR(write_site(site));
+    const double least = std::exchange(site.least, site.live);
     if (site.id == 0) continue;
     DCMT_RETURN_IF_ERROR(journal_.writer.write(NativeLiveRow{reading_, site.id, journal_.now, whole(site.live),
                                                              whole(std::sqrt(std::max(0.0, site.variance))),
-                                                             site.samples, whole(site.made)}));
+                                                             site.samples, whole(site.made), whole(least)}));
   }
   return {};
 }

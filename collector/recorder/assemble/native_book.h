@@ -50,6 +50,7 @@ class NativeBook {
     RowId id = 0;  ///< 0: it has no row yet
     const SiteKey* key = nullptr;
     double live = 0, variance = 0, made = 0;
+    double least = 0;  ///< of `live`, since the reading before
     std::int64_t samples = 0;
     bool has_changed = false;
   };

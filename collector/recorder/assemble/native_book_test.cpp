@@ -55,6 +55,17 @@ TEST_F(NativeBookTest, WhatEndsIsNotAlive) {
   EXPECT_EQ(rows(db, kLast), Rows{row(32 << 20, 1, 96 << 20)});
 }
 
+TEST_F(NativeBookTest, TheLeastSinceTheReadingBeforeIsKnown) {
+  TestStream s;
+  sample(s, 0x1000, 64 << 20);  // the first reading
+  sample(s, 0x2000, 32 << 20);
+  end(s, 0x1000);
+  sample(s, 0x3000, 48 << 20);  // the last one sees 80
+  Database db = record(s);
+  EXPECT_EQ(rows(db, "SELECT bytes >> 20, least >> 20 FROM native_live ORDER BY reading"),
+            (Rows{row(64, 0), row(80, 32)}));
+}
+
 TEST_F(NativeBookTest, AnAddressThatIsSampledAgainHadEnded) {
   TestStream s;
   sample(s, 0x1000, 64 << 20);
