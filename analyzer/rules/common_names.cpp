@@ -5,12 +5,21 @@
 #include <span>
 #include <vector>
 
+#include "analyzer/rules/python_source.h"
+
 namespace dcmt::analyzer {
 namespace {
 
 constexpr std::size_t kLongestLink = 3;  // references
 
-/// "main: head", ".before", "[1]", ".value"
+/// True for a reference inside an object of C, " (next)", that begins there.
+bool is_inside(std::string_view rest) {
+  if (!rest.starts_with(" (")) return false;
+  const std::size_t end = rest.find(')');
+  return end != std::string_view::npos && is_name(rest.substr(2, end - 2));
+}
+
+/// "main: head", ".before", "[1]", ".value"; "main: head", " (ahead)", " (next)"
 std::vector<std::string_view> references_of(std::string_view path) {
   std::vector<std::string_view> references;
   const std::size_t root = path.find(": ");
@@ -21,7 +30,7 @@ std::vector<std::string_view> references_of(std::string_view path) {
       quote = quote == 0 ? path[i] : quote == path[i] ? 0 : quote;
       continue;
     }
-    if ((path[i] != '.' && path[i] != '[') || i == from) continue;
+    if ((path[i] != '.' && path[i] != '[' && !is_inside(path.substr(i))) || i == from) continue;
     references.push_back(path.substr(from, i - from));
     from = i;
   }
@@ -51,17 +60,14 @@ Repeated longest_of(std::span<const std::string_view> references) {
 
 bool is_digit(char letter) { return std::isdigit(static_cast<unsigned char>(letter)) != 0; }
 
-/// "main: net.cache_[*]" for "main: net.cache_12"; numbers in brackets stay.
+/// "main: net.cache_[*]" for "main: net.cache_12"; other numbers, as those in brackets, stay.
 std::string without_digits(std::string_view path) {
   std::string result;
   for (std::size_t i = 0; i < path.size(); ++i) {
-    const bool begins = is_digit(path[i]) && i > 0 && path[i - 1] != '[' && path[i - 1] != '.';
-    if (!begins) {
-      result += path[i];
-      continue;
-    }
-    while (i + 1 < path.size() && is_digit(path[i + 1])) ++i;
-    result += "[*]";
+    const bool is_of_attribute = is_digit(path[i]) && i > 0 && is_of_name(path[i - 1]);
+    const std::size_t from = i;
+    while (is_digit(path[i]) && i + 1 < path.size() && is_digit(path[i + 1])) ++i;
+    result += is_of_attribute ? "[*]" : path.substr(from, i + 1 - from);
   }
   return result;
 }
@@ -85,7 +91,14 @@ std::optional<Chain> chain_of_links(std::string_view path) {
                joined(all.subspan(repeated.from + repeated.length * repeated.times))};
 }
 
-std::string text_of(const Chain& chain) { return chain.begin + chain.link + std::string(kMoreLinks) + chain.end; }
+/// Links inside an object of C have no names: the chain is what the variable or attribute before them has.
+std::string text_of(const Chain& chain) {
+  if (!is_inside(chain.link)) return chain.begin + chain.link + std::string(kMoreLinks) + chain.end;
+  std::string_view begin = chain.begin;
+  for (std::size_t at = begin.rfind(" ("); at != npos && is_inside(begin.substr(at)); at = begin.rfind(" ("))
+    begin = begin.substr(0, at);
+  return std::string(begin);
+}
 
 }  // namespace
 

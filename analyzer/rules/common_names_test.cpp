@@ -17,6 +17,11 @@ TEST(Links, AReferenceThatIsRepeatedIsOneLink) {
       << "by way of another object";
 }
 
+TEST(Links, OfAnObjectOfCTheChainIsWhatTheVariableHas) {
+  EXPECT_EQ(without_links("main: stream.preview (ahead) (next) (next) (next)"), "main: stream.preview");
+  EXPECT_EQ(without_links("main: run (app.py:3): rows (ahead)"), std::nullopt);
+}
+
 TEST(Links, OtherPathsHaveNone) {
   for (const char* path : {"", "main: x", "main: kept[0]", "main: a.b.c.b", "main.main", "main: x[1][2][3]", "a: b: c",
                            "main: [", "main: x['", "main: x."}) {
@@ -55,6 +60,11 @@ TEST(CommonNames, NumbersInTheNamesOfAttributesDiffer) {
   EXPECT_EQ(names.of("main: net.cache_7"), "main: net.cache_[*]");
   EXPECT_EQ(names.of("main: net.stat_0"), "main: net.stat_0") << "there is one of these";
   EXPECT_EQ(names.of("main: head[1][1][1][0]"), "main: head[1]…[0]");
+}
+
+TEST(CommonNames, NumbersOfEntriesAndLinesStay) {
+  const CommonNames names = names_of({"main: spans[12].f (a.py:50): x", "main: spans[13].f (a.py:49): x"});
+  EXPECT_EQ(names.of("main: spans[12].f (a.py:50): x"), "main: spans[12].f (a.py:50): x");
 }
 
 }  // namespace

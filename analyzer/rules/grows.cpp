@@ -162,7 +162,7 @@ std::map<std::string, Group> groups_of(const TraceData& data, const GrowingSites
         group.growth.holder = holding.path_of(id);
         group.growth.place = data.text(container->place);
         if (!holding.is_of_siblings(id)) group.container = container;
-        if (!holding.are_entries(id)) group.growth.type = data.text(container->type);
+        if (!holding.is_inside(id)) group.growth.type = data.text(container->type);
         group.add(data, site, living, needed_until, seen, !common.otherwise, by.containers.size() == 1);
       }
       if (!by.containers.empty()) continue;

@@ -128,6 +128,96 @@ TEST(Grows, ListsOfSeveralObjectsAreOneCauseAlsoThroughTheVariableOfALoop) {
   }
 }
 
+TEST(Grows, SiblingsMayDifferInSeveralSubscripts) {
+  // Each turn has other keys, as those of hooks that are registered anew.
+  TestTrace trace;
+  std::vector<Handle> kept[2];
+  program(trace, 12, [&](int turn) {
+    at(trace, 21);
+    for (auto& each : kept) each.push_back(trace.allocate(100));
+    trace.begin_reading();
+    for (std::size_t i = 0; i < 2; ++i) {
+      const std::string key = std::to_string(2 * turn + static_cast<int>(i));
+      const std::string list = "main: net['a'].layers[" + std::to_string(i) + "].hooks[" + key + "].masks";
+      for (const Handle each : kept[i]) trace.held(each, {.containers = {list}, .path = list + "[0]"});
+    }
+  });
+  const std::vector<Finding> findings = findings_of(trace.load());
+  ASSERT_EQ(findings.size(), 1u);
+  EXPECT_EQ(findings[0].growth->holder, "main: net['a'].layers[*].hooks[*].masks");
+  EXPECT_EQ(findings[0].growth->type, "list");
+  EXPECT_EQ(findings[0].bytes, Bytes(2400));
+}
+
+TEST(Grows, WhatLeadsToManySiblingsAtOnceHasThemAll) {
+  // Trials in a list, each with a state of its own: two readings find the states of some, the last one finds the list.
+  TestTrace trace;
+  std::vector<Handle> kept;
+  program(trace, 12, [&](int turn) {
+    at(trace, 21);
+    kept.push_back(trace.allocate(100));
+    kept.push_back(trace.allocate(100));
+    trace.begin_reading();
+    for (std::size_t i = 0; i < kept.size(); ++i) {
+      const std::string trial = "main: trials[" + std::to_string(i / 2) + "].state";
+      const std::string list = turn < 6 ? trial : "main: trials";
+      trace.held(kept[i], {.containers = {list}, .path = trial + "[0]"});
+    }
+  });
+  const std::vector<Finding> findings = findings_of(trace.load());
+  ASSERT_EQ(findings.size(), 1u);
+  EXPECT_EQ(findings[0].growth->holder, "main: trials");
+  EXPECT_EQ(findings[0].growth->type, "list");
+  EXPECT_EQ(findings[0].bytes, Bytes(2400));
+}
+
+TEST(Grows, BlocksOfOneObjectOfCAreOneContainer) {
+  // What an itertools.tee holds is in blocks of 57, each of which leads to the next.
+  TestTrace trace;
+  std::vector<Handle> kept;
+  program(trace, 12, [&](int) {
+    at(trace, 21);
+    kept.push_back(trace.allocate(100));
+    trace.begin_reading();
+    std::string block = "main: stream.preview (ahead)";
+    for (std::size_t i = 0; i < kept.size(); ++i) {
+      if (i > 0 && i % 3 == 0) block += " (next)";
+      trace.held(kept[i], {.containers = {block}, .path = block + "[0]", .type = "_tee_dataobject"});
+    }
+  });
+  const std::vector<Finding> findings = findings_of(trace.load());
+  ASSERT_EQ(findings.size(), 1u);
+  EXPECT_EQ(findings[0].growth->holder, "main: stream.preview");
+  EXPECT_EQ(findings[0].growth->type, "") << "it is not the block's";
+  EXPECT_EQ(findings[0].bytes, Bytes(1200));
+}
+
+TEST(Grows, WhatHangsOnAnEntryOfAContainerGoesWithIt) {
+  // Of a sparse tensor, the readings find the way to its parts only by C++ memory: no container has them.
+  for (const bool elsewhere : {false, true}) {
+    TestTrace trace;
+    std::vector<Handle> kept, parts;
+    program(trace, 12, [&](int) {
+      at(trace, 21);
+      kept.push_back(trace.allocate(100));
+      at(trace, 22);
+      parts.push_back(trace.allocate(50));
+      trace.begin_reading();
+      for (std::size_t i = 0; i < kept.size(); ++i) {
+        const std::string entry = "main: spans[" + std::to_string(i) + "]";
+        trace.held(kept[i], {.containers = {"main: spans"}, .path = entry + ".x"});
+        trace.held(parts[i], {.path = (elsewhere ? "main: rows" + entry.substr(11) : entry) + ".a → C++ memory",
+                              .otherwise = true});
+      }
+    });
+    const std::vector<Finding> findings = findings_of(trace.load());
+    ASSERT_GE(findings.size(), 1u);
+    EXPECT_EQ(findings[0].growth->holder, "main: spans");
+    EXPECT_EQ(findings[0].bytes, Bytes(elsewhere ? 1200 : 1800));
+    EXPECT_EQ(findings[0].growth->alone, findings[0].bytes);
+  }
+}
+
 TEST(Grows, AnAttributeHasOneValue) {
   TestTrace trace;
   program(trace, 10, [&](int) {

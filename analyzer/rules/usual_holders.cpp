@@ -37,20 +37,35 @@ std::set<std::string> variables_of(const TraceData& data, const HeldBy& by) {
 
 constexpr std::string_view kAnyEntry = "[*]";
 
-/// The names that siblings may have in common, by their last subscript first: "main: states" for "main: states['a']",
-/// "main: layers[*].maps" for "main: layers[2].maps".
-std::vector<std::string> common_names_of(std::string_view path) {
-  std::vector<std::string> names;
-  std::size_t end = 0;
+/// A subscript, from its bracket to behind the other one.
+struct Subscript {
+  std::size_t from = 0, to = 0;
+  friend auto operator<=>(const Subscript&, const Subscript&) = default;
+};
+
+/// In their order; what is in a subscript is a part of it.
+std::vector<Subscript> subscripts_of(std::string_view path) {
+  std::vector<Subscript> subscripts;
   int depth = 0;
-  for (std::size_t i = path.size(); i-- > 0;) {
-    if (path[i] == ']' && depth++ == 0) end = i + 1;
-    if (path[i] != '[' || depth == 0 || --depth != 0) continue;
-    std::string name(path.substr(0, i));
-    if (end != path.size()) name.append(kAnyEntry).append(path.substr(end));
-    names.push_back(std::move(name));
+  for (std::size_t i = 0; i < path.size(); ++i) {
+    if (path[i] == '[' && depth++ == 0) subscripts.push_back({i, path.size()});
+    if (path[i] == ']' && depth > 0 && --depth == 0) subscripts.back().to = i + 1;
   }
-  return names;
+  return subscripts;
+}
+
+/// "main: layers[*].maps" for "main: layers[2].maps": those for which it holds, by their number.
+template <class Is>
+std::string with_any(std::string_view path, Is is_any) {
+  const std::vector<Subscript> subscripts = subscripts_of(path);
+  std::string name;
+  std::size_t at = 0;
+  for (std::size_t i = 0; i < subscripts.size(); ++i) {
+    if (!is_any(i)) continue;
+    name.append(path.substr(at, subscripts[i].from - at)).append(kAnyEntry);
+    at = subscripts[i].to;
+  }
+  return name.append(path.substr(at));
 }
 
 /// True if the latest reading found only a cycle that Python's collector can free.
@@ -79,7 +94,11 @@ HeldBy held_by(const TraceData& data, StorageId storage) {
 
 Holding::Holding(const TraceData& data, const GrowingSites& growing) : data_(data) {
   std::map<std::string_view, ScanId> latest;  // by variable: the last reading that found a value
-  for (const auto& [stack, site] : growing.sites) join_siblings(site);
+  for (const auto& [stack, site] : growing.sites) add_chains(site);
+  chains_.complete();
+  for (const auto& [stack, site] : growing.sites) add_siblings(site);
+  join_siblings();
+  for (const auto& [stack, site] : growing.sites) join_other_ways(site);
   for (const auto& [stack, site] : growing.sites) {
     add_adding(site);
     add_returned(site);
@@ -112,36 +131,73 @@ bool is_on(std::string_view container, std::string_view path) {
   return path.empty() || !is_of_name(path.front());
 }
 
-void Holding::join_siblings(const OutlivingSite& site) {
-  using ByScan = std::map<ScanId, std::set<ContainerId>>;
-  std::vector<std::map<std::string, ByScan>> found;  // by the subscript in which they differ, the last one first
+void Holding::add_chains(const OutlivingSite& site) {
   for (const Living& living : site.living) {
-    for (const FoundIn& each : data_.owners.where_found(living.storage->id)) {
-      std::vector<std::string> names = common_names_of(data_.text(data_.owners.container(each.container)->path));
-      found.resize(std::max(found.size(), names.size()));
-      for (std::size_t i = 0; i < names.size(); ++i) found[i][std::move(names[i])][each.scan].insert(each.container);
-    }
+    for (const FoundIn& each : data_.owners.where_found(living.storage->id))
+      chains_.add(data_.text(data_.owners.container(each.container)->path));
   }
-  for (const auto& of_subscript : found) {
-    for (const auto& [name, by_scan] : of_subscript) join(name, by_scan);
-  }
-  join_other_ways(site);
 }
 
-void Holding::join(const std::string& name, const std::map<ScanId, std::set<ContainerId>>& found) {
-  if (std::ranges::all_of(found, [](const auto& each) { return each.second.size() < kFewestAtOnce; })) return;
-  for (const auto& [scan, siblings] : found) {
-    for (const ContainerId each : siblings) {
-      const ContainerId first = stands_for_in_.try_emplace(name, each).first->second;
-      if (joined_.try_emplace(each, first).second) names_.try_emplace(first, name);
+std::string Holding::name_of(ContainerId container) const {
+  return chains_.of(data_.text(data_.owners.container(container)->path));
+}
+
+void Holding::add_siblings(const OutlivingSite& site) {
+  std::map<std::string, std::map<ScanId, std::set<ContainerId>>> alike;
+  for (const Living& living : site.living) {
+    for (const FoundIn& each : data_.owners.where_found(living.storage->id))
+      alike[with_any(name_of(each.container), [](std::size_t) { return true; })][each.scan].insert(each.container);
+  }
+  for (const auto& [shape, found] : alike) {
+    if (std::ranges::all_of(found, [](const auto& each) { return each.second.size() < kFewestAtOnce; })) continue;
+    std::set<ContainerId> siblings;
+    for (const auto& [scan, there] : found) siblings.insert(there.begin(), there.end());
+    const auto shares = [&](const std::set<ContainerId>& others) {
+      return std::ranges::any_of(others, [&](ContainerId each) { return siblings.contains(each); });
+    };
+    for (auto others = siblings_.begin(); others != siblings_.end();) {
+      if (!shares(*others)) {
+        ++others;
+        continue;
+      }
+      siblings.merge(*others);
+      others = siblings_.erase(others);
     }
+    siblings_.push_back(std::move(siblings));
+  }
+}
+
+std::string Holding::common_name_of(const std::set<ContainerId>& siblings) const {
+  const std::string first = name_of(*siblings.begin());
+  const std::vector<Subscript> subscripts = subscripts_of(first);
+  std::vector<bool> differs(subscripts.size());
+  for (const ContainerId each : siblings) {
+    const std::string other = name_of(each);
+    const std::vector<Subscript> of_other = subscripts_of(other);
+    for (std::size_t i = 0; i < std::min(differs.size(), of_other.size()); ++i) {
+      const auto text = [i](const std::string& path, const std::vector<Subscript>& all) {
+        return path.substr(all[i].from, all[i].to - all[i].from);
+      };
+      differs[i] = differs[i] || text(first, subscripts) != text(other, of_other);
+    }
+  }
+  std::string name = with_any(first, [&](std::size_t i) { return differs[i]; });
+  while (name.ends_with(kAnyEntry)) name.resize(name.size() - kAnyEntry.size());
+  return name;
+}
+
+void Holding::join_siblings() {
+  for (const std::set<ContainerId>& siblings : siblings_) {
+    for (const ContainerId each : siblings) joined_.emplace(each, *siblings.begin());
+    names_.emplace(*siblings.begin(), common_name_of(siblings));
   }
 }
 
 /// The variable of a loop over siblings leads to one after the other. What a reading finds through it, others find
-/// through the siblings, and none through both.
+/// through the siblings, and none through both. What leads to several of them at once is no such variable.
 void Holding::join_other_ways(const OutlivingSite& site) {
   std::map<ContainerId, std::set<ContainerId>> same;
+  std::map<ContainerId, std::map<std::pair<ScanId, ScanId>, std::set<ContainerId>>> at_once;
   std::set<ContainerId> others;  // those that one reading found beside the siblings
   for (const Living& living : site.living) {
     const auto found = data_.owners.where_found(living.storage->id);
@@ -150,7 +206,9 @@ void Holding::join_other_ways(const OutlivingSite& site) {
       for (const FoundIn& sibling : found) {
         if (!joined_.contains(sibling.container)) continue;
         same[each.container].insert(joined(sibling.container));
-        if (sibling.scan == each.scan) others.insert(each.container);
+        std::set<ContainerId>& siblings = at_once[each.container][{each.scan, sibling.scan}];
+        siblings.insert(sibling.container);
+        if (sibling.scan == each.scan || siblings.size() > 1) others.insert(each.container);
       }
     }
   }
@@ -169,9 +227,9 @@ std::string_view Holding::path_of(ContainerId container) const {
   return name != names_.end() ? std::string_view(name->second) : data_.text(data_.owners.container(container)->path);
 }
 
-bool Holding::are_entries(ContainerId container) const {
-  const auto name = names_.find(joined(container));
-  return name != names_.end() && name->second.find(kAnyEntry) == std::string::npos;
+bool Holding::is_inside(ContainerId container) const {
+  const std::string_view path = data_.text(data_.owners.container(joined(container))->path);
+  return path != path_of(container) && path.starts_with(path_of(container));
 }
 
 void Holding::add_adding(const OutlivingSite& site) {
@@ -241,7 +299,7 @@ HeldBy Holding::of(StorageId storage) const {
     return {{returned->second.container}, false, nullptr};
   if (earlier_.contains(storage)) return {};
   HeldBy by = held_by(data_, storage);
-  if (by.containers.empty()) return by;
+  if (by.containers.empty()) return on_the_way(by, storage);
   for (ContainerId& each : by.containers) each = joined(each);
   std::ranges::sort(by.containers);
   by.containers.erase(std::ranges::unique(by.containers).begin(), by.containers.end());
@@ -249,8 +307,27 @@ HeldBy Holding::of(StorageId storage) const {
   return by.containers.empty() ? HeldBy() : by;
 }
 
+HeldBy Holding::on_the_way(HeldBy by, StorageId storage) const {
+  if (by.path == nullptr) return by;
+  const std::string_view path = data_.text(by.path->path);
+  std::optional<ContainerId> outermost;
+  for (const ContainerId each : adding_) {
+    if (is_on(path_of(each), path) && (!outermost || path_of(each).size() < path_of(*outermost).size()))
+      outermost = each;
+  }
+  if (!outermost) return by;
+  const auto leads_past = [&](const OwnerPath& each) {
+    return each.last_scan == by.path->last_scan && !is_on(path_of(*outermost), data_.text(each.path));
+  };
+  return {{*outermost}, std::ranges::any_of(data_.owners.paths_to(storage), leads_past), nullptr};
+}
+
 bool Holding::keeps(std::string_view path) const {
-  return std::ranges::any_of(adding_, [&](ContainerId id) { return is_on(path_of(id), path); });
+  const auto leads = [&](ContainerId id) { return is_on(data_.text(data_.owners.container(id)->path), path); };
+  return std::ranges::any_of(adding_, [&](ContainerId id) { return is_on(path_of(id), path); }) ||
+         std::ranges::any_of(siblings_, [&](const std::set<ContainerId>& siblings) {
+           return adding_.contains(*siblings.begin()) && std::ranges::any_of(siblings, leads);
+         });
 }
 
 bool Holding::is_seen(StorageId storage) const {

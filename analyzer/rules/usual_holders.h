@@ -10,6 +10,7 @@
 #include <tuple>
 #include <vector>
 
+#include "analyzer/rules/common_names.h"
 #include "analyzer/rules/growing_sites.h"
 
 namespace dcmt::analyzer {
@@ -41,8 +42,9 @@ class Holding {
 
   /// As held_by(), but only containers that add, and nobody if there are only others. Siblings, `states['a']` and
   /// `states['b']`, or `layers[0].maps` and `layers[1].maps`, in which one reading found storages of one place, are one
-  /// container. A variable or attribute has
-  /// one value, the one of the last reading that found any. If a later reading found only a cycle that Python's
+  /// container, and so are those of a chain of objects. What hangs on a path through a container that adds is held by
+  /// it. A variable or attribute has one value, the one of the last reading that found any. If a later reading found
+  /// only a cycle that Python's
   /// collector can free, because the function with the container has returned, the container holds what the last
   /// reading before found there, if that was most of it; and what was made since.
   [[nodiscard]] HeldBy of(StorageId storage) const;
@@ -55,19 +57,25 @@ class Holding {
   /// The container's path; of siblings what they have in common: "main: states" for its entries, "main:
   /// layers[*].maps".
   [[nodiscard]] std::string_view path_of(ContainerId container) const;
-  /// True if the container stands for entries of another one.
-  [[nodiscard]] bool are_entries(ContainerId container) const;
+  /// True if the container stands for what is in the one with this path: for its entries.
+  [[nodiscard]] bool is_inside(ContainerId container) const;
   /// True if the container stands for siblings.
   [[nodiscard]] bool is_of_siblings(ContainerId container) const { return joined_.contains(container); }
 
  private:
-  void join_siblings(const OutlivingSite& site);
-  void join(const std::string& name, const std::map<ScanId, std::set<ContainerId>>& found);
+  void add_chains(const OutlivingSite& site);
+  void add_siblings(const OutlivingSite& site);
+  void join_siblings();
   void join_other_ways(const OutlivingSite& site);
+  /// The container's path; of the containers of a chain the name of all.
+  [[nodiscard]] std::string name_of(ContainerId container) const;
+  [[nodiscard]] std::string common_name_of(const std::set<ContainerId>& siblings) const;
   /// The container, or the one that stands for it and its siblings.
   [[nodiscard]] ContainerId joined(ContainerId container) const;
   void add_adding(const OutlivingSite& site);
   void add_returned(const OutlivingSite& site);
+  /// The container that adds on the way to a storage that is in no container itself.
+  [[nodiscard]] HeldBy on_the_way(HeldBy by, StorageId storage) const;
   /// The record after which a reading began. Between readings of one begin the program has changed nothing.
   [[nodiscard]] Sequence begin_of(ScanId scan) const;
   /// True if a reading with this begin, or a later one, found a path through the container to the storage, although it
@@ -78,10 +86,11 @@ class Holding {
   /// Containers that add: one reading found storages of several rounds in them at once, and what earlier ones had found
   /// there was mostly there still. What `model` leads to in each trial is replaced in the next.
   std::set<ContainerId> adding_;
-  std::map<ContainerId, ContainerId> joined_;         ///< of siblings: the one that stands for them
-  std::map<std::string, ContainerId> stands_for_in_;  ///< by the name that the siblings have in common
-  std::map<ContainerId, std::string> names_;          ///< of those that stand for siblings
-  std::set<StorageId> earlier_;                       ///< earlier values of a variable or an attribute
+  std::map<ContainerId, ContainerId> joined_;    ///< of siblings: the one that stands for them
+  CommonNames chains_;                           ///< of containers
+  std::vector<std::set<ContainerId>> siblings_;  ///< no container is in two of them
+  std::map<ContainerId, std::string> names_;     ///< of those that stand for siblings
+  std::set<StorageId> earlier_;                  ///< earlier values of a variable or an attribute
   struct Returned {
     ContainerId container;
     bool seen = false;
