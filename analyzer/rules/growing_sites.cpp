@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <functional>
 #include <iterator>
 #include <limits>
@@ -27,15 +26,9 @@ constexpr double kEven = 0.3;
 /// More must live on than this many times what was alive at once before, and longer than what has died lived. A ring or
 /// a pool was full before.
 constexpr double kBeyond = 2;
-/// Of what the place made lately, at least this share lives on.
-constexpr double kStillKept = 0.3;
-/// Or this many live on, at regular intervals: none of these is longer than this many times the mean, as if every sixth
-/// is kept. What happens to live on comes at random.
-constexpr std::size_t kFewestRegular = 8;
-constexpr double kLongestInterval = 2;
-/// Or this many groups of as many do, as the results of a round of several inner steps. At random, the intervals
-/// between groups of n would spread by 1 / sqrt(n) of their mean; here none deviates by more than this share of that.
-constexpr double kRegularGroups = 0.5;
+/// As many as live on must have become alive at once, by this share: of those that a place replaces, as in a sample of
+/// what came by, others were there before.
+constexpr double kMoreAtOnce = 0.25;
 /// Growth has ended if it pauses for this many times its longest pause so far.
 constexpr double kLongPause = 2;
 /// The program's other work goes on without growth if it makes this share of what it made beside it before.
@@ -86,8 +79,7 @@ class Places {
   [[nodiscard]] static bool is_even(const WorkClock& clock, const Born& kept);
   [[nodiscard]] bool last_is_kept(const Born& kept) const;
   [[nodiscard]] bool is_beyond(const WorkClock& clock, const Born& born, const Born& kept) const;
-  [[nodiscard]] bool still_keeps(const Born& born, const Born& kept) const;
-  [[nodiscard]] static bool is_regular(const Born& born, const Born& kept);
+  [[nodiscard]] bool are_more_at_once(const Born& born, const Born& kept) const;
   [[nodiscard]] static bool outgrows(const Born& born, const Born& chain);
   [[nodiscard]] bool goes_on(const Born& born, const Born& kept) const;
   [[nodiscard]] bool goes_on(const WorkClock& clock, const Born& born, const Born& kept) const;
@@ -158,44 +150,33 @@ bool Places::is_beyond(const WorkClock& clock, const Born& born, const Born& kep
          clock.total() - work_at(clock, kept.front()) > kBeyond * longest;
 }
 
-/// True if the intervals between every `of`th of them, from the last one back, are nearly equal.
-/// @param tail  from the last one to the end
-bool are_regular_groups(const std::vector<double>& at, std::size_t of, double tail) {
-  const std::size_t groups = (at.size() - 1) / of;
-  const double mean = (at.back() - at[at.size() - 1 - groups * of]) / static_cast<double>(groups);
-  const double deviation = kRegularGroups / std::sqrt(static_cast<double>(of)) * mean;
-  for (std::size_t i = at.size() - 1; i >= of; i -= of) {
-    if (std::abs(at[i] - at[i - of] - mean) > deviation) return false;
+/// True if more and more of the place's storages are alive at once: in each quarter of the growth the fewest of them
+/// count, so that what the program makes and drops beside them does not. Half of the growth before the last quarter and
+/// half of it before the last but one must show it. What happens to live on may be as many at any time.
+bool Places::are_more_at_once(const Born& born, const Born& kept) const {
+  std::vector<std::pair<Sequence, int>> changes;
+  for (const Storage* each : born) {
+    changes.emplace_back(each->span.from_seq, 1);
+    if (each->span.ended() && each->span.to_seq <= end_) changes.emplace_back(each->span.to_seq, -1);
   }
-  return tail <= kLongestInterval * mean;
-}
-
-bool Places::still_keeps(const Born& born, const Born& kept) const {
-  const Sequence late = kept[2 * kept.size() / 3]->span.from_seq;
-  std::set<Bytes> sizes;  // a line may make temporary storages of other sizes, too
-  for (const Storage* each : kept) {
-    if (each->span.from_seq != end_) sizes.insert(each->bytes);
-  }
-  const auto since = [&](const Born& all) {
-    return std::count_if(std::ranges::lower_bound(all, late, {}, from_of), all.end(),
-                         [&](const Storage* each) { return sizes.contains(each->bytes); });
+  std::ranges::sort(changes);
+  std::array<std::int64_t, 4> fewest{};
+  std::int64_t alive = 0;
+  auto change = changes.begin();
+  const auto pass_to = [&](std::size_t index, auto&& see) {
+    const Sequence to = kept[std::min(index, kept.size() - 1)]->span.from_seq;
+    for (; change != changes.end() && change->first < to; ++change) see(alive += change->second);
   };
-  return static_cast<double>(since(kept)) >= kStillKept * static_cast<double>(since(born)) || is_regular(born, kept);
-}
-
-bool Places::is_regular(const Born& born, const Born& kept) {
-  if (kept.size() < kFewestRegular) return false;
-  std::vector<double> at;  // the index of each among all that the place made
-  for (const Storage* each : kept)
-    at.push_back(static_cast<double>(std::ranges::lower_bound(born, each->span.from_seq, {}, from_of) - born.begin()));
-  const double tail = static_cast<double>(born.size()) - at.back();
-  double longest = tail;
-  for (std::size_t i = 1; i < at.size(); ++i) longest = std::max(longest, at[i] - at[i - 1]);
-  if (longest <= kLongestInterval * (at.back() - at.front()) / static_cast<double>(at.size() - 1)) return true;
-  for (std::size_t of = 2; at.size() >= kFewestRegular * of; ++of) {
-    if (are_regular_groups(at, of, tail)) return true;
+  pass_to(0, [](std::int64_t) {});
+  for (std::size_t quarter = 0; quarter < 4; ++quarter) {
+    std::int64_t& least = fewest[quarter] = alive;
+    pass_to((quarter + 1) * kept.size() / 4, [&](std::int64_t now) { least = std::min(least, now); });
   }
-  return false;
+  const double more = kMoreAtOnce * static_cast<double>(kept.size());
+  const auto rises = [&](std::size_t from, std::size_t to, double by) {
+    return static_cast<double>(fewest[to] - fewest[from]) >= by;
+  };
+  return rises(0, 3, more) && rises(0, 2, kEven * more) && rises(1, 3, kEven * more);
 }
 
 /// False if the place had nearly as large a value before, as a cache of keys and values that each request fills.
@@ -287,7 +268,7 @@ Born Places::growing(const Born& born) const {
   std::ranges::copy_if(born, std::back_inserter(kept), [this](const Storage* each) { return lives_on(each); });
   const auto spreads = [&](const WorkClock& clock) { return is_even(clock, kept) && is_beyond(clock, born, kept); };
   const bool grows = kept.size() >= kFewestBirths && (kept.size() > kFewestBirths || last_is_kept(kept)) &&
-                     std::ranges::any_of(clocks_, spreads) && goes_on(born, kept) && still_keeps(born, kept) &&
+                     std::ranges::any_of(clocks_, spreads) && goes_on(born, kept) && are_more_at_once(born, kept) &&
                      !converts(kept);
   return grows ? kept : Born();
 }

@@ -95,35 +95,58 @@ TEST(GrowingSites, GrowthBeginsLateSkipsTurnsAndNeedsFiveBirths) {
   }
 }
 
-TEST(GrowingSites, FewOfManyGrowIfTheyComeAtRegularIntervals) {
-  for (const bool is_regular : {true, false}) {
+TEST(GrowingSites, FewOfManyGrowIfMoreAndMoreAreAliveAtOnce) {
+  // Every eighth, or as many at random, as the ancestors of a population; and a sample of those that came by, in which
+  // a new one takes the place of one of them.
+  enum class Keeps { kRegularly, kAtRandom, kASample };
+  for (const Keeps keeps : {Keeps::kRegularly, Keeps::kAtRandom, Keeps::kASample}) {
     TestTrace trace;
+    std::vector<Handle> sample;
     loop(trace, 96, [&](int i) {
       const Handle made = trace.allocate(100);
       const int random = i * i % 97;
-      if (is_regular ? i % 8 != 0 : random % 8 != 0) trace.drop(made);
+      if (keeps == Keeps::kASample && i >= 12 && random < 12)
+        std::swap(sample[static_cast<std::size_t>(random)], sample.back());
+      if (keeps == Keeps::kASample && i >= 12) {
+        if (random >= 12) return trace.drop(made);
+        trace.drop(sample.back());
+        sample.back() = made;
+        return;
+      }
+      if (keeps == Keeps::kASample) return sample.push_back(made);
+      if ((keeps == Keeps::kRegularly ? i : random) % 8 != 0) trace.drop(made);
     });
     TraceData data;
-    EXPECT_EQ(growing(trace, data).has_value(), is_regular);
+    EXPECT_EQ(growing(trace, data).has_value(), keeps != Keeps::kASample);
   }
 }
 
 /// One line makes the gradients and values of two inner steps for each of four weights; a table keeps the last values.
-TEST(GrowingSites, FewOfManyGrowIfTheyComeInEqualGroups) {
-  for (const bool in_groups : {true, false}) {
-    TestTrace trace;
-    std::uint32_t random = 1;
-    loop(trace, 20, [&](int) {
-      for (int i = 0; i < 16; ++i) {
-        const Handle made = trace.allocate(100);
-        random = random * 1664525 + 1013904223;
-        const bool is_kept = in_groups ? i >= 8 && i % 2 == 1 : (random >> 16) % 4 == 0;
-        if (!is_kept) trace.drop(made);
-      }
-    });
-    TraceData data;
-    EXPECT_EQ(growing(trace, data).has_value(), in_groups);
-  }
+TEST(GrowingSites, FewOfManyGrowIfTheyComeInGroups) {
+  TestTrace trace;
+  loop(trace, 20, [&](int) {
+    for (int i = 0; i < 16; ++i) {
+      const Handle made = trace.allocate(100);
+      if (i < 8 || i % 2 == 0) trace.drop(made);
+    }
+  });
+  TraceData data;
+  EXPECT_TRUE(growing(trace, data));
+}
+
+TEST(GrowingSites, ValuesThatTheNextOnesReplaceGrowIfSomethingKeepsThem) {
+  // `net = Net()` makes the next one before it drops the one before.
+  TestTrace trace;
+  std::vector<Handle> net;
+  loop(trace, 12, [&](int i) {
+    std::vector<Handle> next = {trace.allocate(100), trace.allocate(100)};
+    for (const Handle each : net) {
+      if (i < 3) trace.drop(each);
+    }
+    net = next;
+  });
+  TraceData data;
+  EXPECT_TRUE(growing(trace, data));
 }
 
 TEST(GrowingSites, FourInACycleGrowIfTheCollectorIsOff) {
