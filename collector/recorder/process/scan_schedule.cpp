@@ -55,12 +55,14 @@ bool ScanSchedule::is_due(scan::Scope scope, double now, const Progress& program
     const double next_near = is_first ? 0 : next_near_;
     const double next_quiet = is_first ? 0 : next_quiet_;
     const GrowingBytes& growing = program.growing;
-    const bool grows = !program.held && growing.signs >= kFollowedBytes && growing.signs != readings.growing;
+    // A held program is read at its own points while it grows, unless it has none any more: its holds have a limit.
+    const double next_growing = next_near + (program.held ? kPatience : 0);
+    const bool grows = now >= next_growing && growing.signs >= kFollowedBytes && growing.signs != readings.growing;
     const double patience = std::max(kPatience, kPatienceShare * (now - began_.value_or(now)));
     const bool in_time = program.of_peak >= kOfPeak[quiet_ % kOfPeak.size()] ||
                          (program.of_peak >= kOfPeak.front() && now >= next_quiet + patience) ||
                          now >= next_quiet + 2 * patience;
-    return now >= next_near && (grows || (program.stepped && in_time && now >= next_quiet));
+    return grows || (now >= next_near && program.stepped && in_time && now >= next_quiet);
   }
   return now >= next_ ||
          (program.growing_for >= kLasting && has_grown(program.growing.goes_on, readings.growing, kGrownBy));

@@ -46,6 +46,20 @@ TEST(ScanScheduleTest, AfterLongImportsWhereThingsAreIsReadOnceMoreBeforeTheFirs
   EXPECT_TRUE(schedule.is_due(Scope::kVariables, 3.05, program(kNothing))) << "the first step does not wait for more";
 }
 
+TEST(ScanScheduleTest, GrowthIsReadWithoutAHoldWhereNoneCame) {
+  ScanSchedule schedule = prepared();
+  schedule.done(Scope::kVariables, 1, 0.01, program(kNothing));
+  Progress grows = program({.signs = 1 << 20});
+  EXPECT_TRUE(schedule.is_due(Scope::kVariables, 1.05, grows));
+  grows.held = true;
+  EXPECT_FALSE(schedule.is_due(Scope::kVariables, 1.05, grows)) << "a hold may come";
+  EXPECT_TRUE(schedule.is_due(Scope::kVariables, 1.3, grows));
+  schedule.done(Scope::kVariables, 1.3, 0.01, grows);
+  EXPECT_FALSE(schedule.is_due(Scope::kVariables, 1.6, grows)) << "it is the same as then";
+  grows.growing.signs *= 2;
+  EXPECT_TRUE(schedule.is_due(Scope::kVariables, 1.6, grows));
+}
+
 TEST(ScanScheduleTest, APlainProgramIsReadAfterTenSecondsAndThenEverMoreSeldom) {
   ScanSchedule schedule;
   EXPECT_FALSE(schedule.is_due(Scope::kAll, 9, program(kNothing, false))) << "most programs are over by then";
