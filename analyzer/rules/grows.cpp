@@ -4,6 +4,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <ranges>
 #include <set>
 #include <string>
 #include <string_view>
@@ -13,7 +14,7 @@
 #include "analyzer/rules/growing_sites.h"
 #include "analyzer/rules/own_use.h"
 #include "analyzer/rules/rules.h"
-#include "analyzer/rules/small_before.h"
+#include "analyzer/rules/small_kept.h"
 #include "analyzer/rules/usual_holders.h"
 #include "analyzer/storages/holder_names.h"
 #include "analyzer/storages/stacks.h"
@@ -32,7 +33,7 @@ constexpr std::int64_t kManyFollowed = 3;
 struct Group {
   Growth growth;
   bool in_container = false;
-  const Container* container = nullptr;  ///< nullptr also for siblings: no reading says what they are entries of
+  const Container* container = nullptr;  ///< of siblings: the one with their entries, if a reading found it
   HeldStorages held;
   struct OfSite {
     std::shared_ptr<const Rounds> rounds;
@@ -42,9 +43,20 @@ struct Group {
   std::map<StackId, OfSite> sites;
   std::set<Sequence> adding;  ///< ends of the rounds that added storages
 
-  /// True if the container has storages of the tracked size that were made before they were tracked.
-  [[nodiscard]] bool was_tracked_late() const {
-    return container != nullptr && container->small.value > 0 && held.are_small() && adding.size() >= kFewestAdding;
+  /// True if the container has storages without rows, too.
+  [[nodiscard]] bool keeps_small() const {
+    return container != nullptr && container->small.value > 0 && adding.size() >= kFewestAdding;
+  }
+  /// The birth of its first storage; zero if it may have had others before those of their sizes were tracked.
+  [[nodiscard]] Sequence began() const {
+    if (held.are_small()) return {};
+    const auto of = [](const auto& each) { return each.second.first; };
+    return std::ranges::min(sites | std::views::transform(of));
+  }
+  /// The place that made most of it.
+  [[nodiscard]] const OfSite& most_of_site() const {
+    const auto of = [](const auto& each) { return each.second.bytes; };
+    return std::ranges::max_element(sites, {}, of)->second;
   }
 
   /// @param needed_until  nullopt: to the end of the run
@@ -106,6 +118,12 @@ bool holds_many(const TraceData& data, const CommonNames& names, const HeldBy& b
   return !has_one_value(path) || names.of(path) != path;
 }
 
+const Container* container_at(const TraceData& data, std::string_view path) {
+  const auto found =
+      std::ranges::find(data.owners.containers, path, [&](const Container& each) { return data.text(each.path); });
+  return found != data.owners.containers.end() ? &*found : nullptr;
+}
+
 /// What holds a value that larger ones replace: what had the latest of those that were read.
 HeldBy holder_of_replaced(const TraceData& data, const Living& living) {
   for (auto each = living.replaced.rbegin(); each != living.replaced.rend(); ++each) {
@@ -161,7 +179,7 @@ std::map<std::string, Group> groups_of(const TraceData& data, const GrowingSites
         group.in_container = true;
         group.growth.holder = holding.path_of(id);
         group.growth.place = data.text(container->place);
-        if (!holding.is_of_siblings(id)) group.container = container;
+        group.container = holding.is_of_siblings(id) ? container_at(data, holding.path_of(id)) : container;
         if (!holding.is_inside(id)) group.growth.type = data.text(container->type);
         group.add(data, site, living, needed_until, seen, !common.otherwise, by.containers.size() == 1);
       }
@@ -200,6 +218,36 @@ void add_collected(const TraceData& data, const GrowingSites& growing, Group& gr
   }
 }
 
+/// When readings had found nothing else any more that had the storage; zero: never, or nothing else had it.
+Sequence let_go(const TraceData& data, StorageId storage, const Holding& holding) {
+  ScanId last;
+  for (const OwnerPath& path : data.owners.paths_to(storage)) {
+    if (!holding.keeps(data.text(path.path))) last = std::max(last, path.last_scan);
+  }
+  for (const Scan& scan : data.owners.scans) {
+    if (last.valid() && last < scan.id) return scan.from;
+  }
+  return {};
+}
+
+/// What the container alone has of places that do not grow: entries that only its first turns made.
+void add_others_of_container(const TraceData& data, const GrowingSites& growing, const Holding& holding, Group& group) {
+  const Rounds& rounds = *group.most_of_site().rounds;
+  for (const Held& held : data.owners.held) {
+    const bool alone = !held.otherwise && held.containers.size() == 1 && held.containers[0] == group.container->id;
+    const Storage* storage = alone ? data.storages.find(held.storage) : nullptr;
+    if (storage == nullptr || !storage->span.covers(growing.end)) continue;
+    const auto site = growing.sites.find(storage->birth.stack);
+    const auto is_it = [&](const Living& each) { return each.storage == storage; };
+    if (site != growing.sites.end() && std::ranges::any_of(site->second.living, is_it)) continue;
+    const Sequence round_end = rounds.end(rounds.at(storage->span.from_seq));
+    const Sequence until = std::max(round_end, let_go(data, storage->id, holding));
+    if (!until.valid()) continue;
+    group.growth.beside.push_back(
+        {.storage = storage->id, .bytes = storage->bytes, .needed_until = until, .frees = true});
+  }
+}
+
 /// True if the holder keeps what autograd saved for a backward.
 bool keeps_graphs(const TraceData& data, const Growth& growth) {
   return std::ranges::any_of(growth.storages, [&](const GrowingStorage& each) {
@@ -211,8 +259,7 @@ bool keeps_graphs(const TraceData& data, const Growth& growth) {
 /// Fills in the rounds of the place that made most: from the first one that added to the holder to the last of the run,
 /// or to the last one that added, if many have followed.
 void count_rounds(const Group& group, Growth& growth) {
-  const auto of = [](const auto& each) { return each.second.bytes; };
-  const Group::OfSite& most = std::ranges::max_element(group.sites, {}, of)->second;
+  const Group::OfSite& most = group.most_of_site();
   growth.kind = most.rounds->kind();
   const std::int64_t open = most.rounds->kind() == RoundKind::kCall ? 1 : 0;  // the last call ends with the program
   growth.first_round = most.rounds->steps_before(most.rounds->at(most.first));
@@ -293,35 +340,36 @@ namespace rules {
 std::vector<Finding> grows(const TraceData& data, const Releases&) {
   std::vector<Finding> findings;
   const GrowingSites growing = growing_sites(data);
-  const double small = small_bytes_at(data, growing.end);
   const Holding holding(data, growing);
   const OwnUse own_use(data, holding, growing);
   std::map<std::string, Group> groups = groups_of(data, growing, holding, own_use);
-  std::map<StringId, SmallBefore> small_before;  // by device
+  std::map<StringId, SmallKept> small_kept;  // by device
   for (const auto& [name, group] : groups) {
-    if (!group.was_tracked_late()) continue;
+    if (!group.keeps_small()) continue;
     const StringId device = device_of(data, group.held.first());
-    small_before.try_emplace(device, data, device, growing.end).first->second.add(*group.container);
+    small_kept.try_emplace(device, data, device, growing.end).first->second.add(*group.container);
   }
   for (auto& [name, group] : groups) {
     // Otherwise these are storages of the last rounds, which may still be dropped.
     if (group.adding.size() < kFewestAdding) continue;
     if (group.growth.holder.starts_with("cycle ")) add_collected(data, growing, group);
+    if (group.container != nullptr) add_others_of_container(data, growing, holding, group);
     Finding finding;
     finding.rule = "grows";
     finding.classes.emplace_back("D01");
     finding.title = "grows";
     Growth& growth = finding.growth.emplace(std::move(group.growth));
-    if (group.was_tracked_late()) {
-      growth.of_sums = small_before.at(device_of(data, group.held.first())).gaps(*group.container);
-    } else if (group.container != nullptr) {
-      group.held.add_small(data, *group.container, small);
-    }
+    const StringId device = device_of(data, group.held.first());
+    const Sequence began = group.began();
     group.held.move_to(growth);
     std::vector<StackId> made_at;
     for (const GrowingSite& site : growth.sites) made_at.push_back(site.stack);
     growth.stored_by = stored_by(data, growth.holder, made_at);
     free_at_storing(data, own_use, growth);
+    if (group.keeps_small()) {
+      growth.of_sums =
+          small_kept.at(device).gaps(*group.container, *group.most_of_site().rounds, growth.storages, began);
+    }
     count_rounds(group, growth);
     finding.bytes = group.held.bytes();
     const std::int64_t adding = growth.rounds - (growth.begun_with.value > 0 ? 1 : 0);

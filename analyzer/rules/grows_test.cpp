@@ -450,51 +450,99 @@ TEST(Grows, AValueThatLargerOnesReplaceIsWhereTheOnesBeforeWere) {
   EXPECT_EQ(findings[0].predicted_peak, Bytes(5000 + 700));
 }
 
-/// A tensor of a list drags others along, which are too small to be followed.
+/// The sums of small blocks of a program.
+class Sums {
+ public:
+  void become(TestTrace& trace, std::int64_t bytes) {
+    at(trace, 50);
+    const Handle before = sum_;
+    if (!ids_.empty()) trace.drop(before);
+    sum_ = trace.allocate(bytes);
+    ids_ += (ids_.empty() ? "" : ", ") + std::to_string(trace.storage_id(sum_).value);
+  }
+  [[nodiscard]] std::string changes() const {
+    return "INSERT INTO string(id, text) SELECT max(id) + 1, 'under 64 KiB, not followed' FROM string; "
+           "UPDATE block SET owner = (SELECT max(id) FROM string) WHERE storage IN (" +
+           ids_ + ")";
+  }
+
+ private:
+  Handle sum_ = 0;
+  std::string ids_;
+};
+
+/// Each tensor of a list drags others along, which are too small to be followed. Sums have 300 bytes besides.
 TEST(Grows, WhatIsTooSmallForRowsGoesWithWhatHoldsIt) {
-  TestTrace trace;
-  program(trace, 10, [&](int step) {
-    at(trace, 21);
-    const Handle kept = trace.allocate(100000);
-    at(trace, 22);
-    if (step != 0) trace.allocate(50);  // stands for those: nothing names what holds it
-    if (step >= 5) return;
-    trace.held(kept, {.containers = {"main: losses"}, .path = "main: losses[0]", .small = 5 * 50});
-  });
-  const TraceData data = trace.load();
-  const std::vector<Finding> findings = findings_of(data);
-  ASSERT_EQ(findings.size(), 1u);
-  // The reading found 250 bytes with five of the ten. The peak is in the last step.
-  EXPECT_EQ(findings[0].predicted_peak, Bytes(5000 + 700 + 100000 + 9 * 50 - 9 * 50));
-  EXPECT_EQ(findings[0].dead_at_peak, Bytes(900000 + 9 * 50));
+  for (const std::int64_t small : {50, 500'000}) {  // also if there is more of it than of what has rows
+    TestTrace trace;
+    Sums sums;
+    sums.become(trace, 300);
+    program(trace, 10, [&](int step) {
+      at(trace, 21);
+      const Handle kept = trace.allocate(100000);
+      sums.become(trace, 300 + small * (step + 1));
+      if (step < 5) trace.held(kept, {.containers = {"main: losses"}, .path = "main: losses[0]", .small = 10 * small});
+    });
+    const TraceData data = trace.load(sums.changes());
+    const std::vector<Finding> findings = findings_of(data);
+    ASSERT_EQ(findings.size(), 1u);
+    EXPECT_EQ(findings[0].predicted_peak, Bytes(5000 + 700 + 300 + 100000 + small)) << "the last step's are in use";
+    EXPECT_EQ(findings[0].dead_at_peak, Bytes(900000 + 9 * small));
+  }
 }
 
 /// Sums of small blocks with 300 bytes of others, and 1,000 of each of the first six steps that a list keeps.
 TEST(Grows, WhatWasMadeBeforeItsSizeWasTrackedIsKeptToo) {
   TestTrace trace;
-  std::string sums;
-  std::optional<Handle> sum;
+  Sums sums;
   program(trace, 12, [&](int step) {
-    if (step < 6) {
-      at(trace, 50);
-      if (sum) trace.drop(*sum);
-      sum = trace.allocate(300 + 1000 * (step + 1));
-      sums += (sums.empty() ? "" : ", ") + std::to_string(trace.storage_id(*sum).value);
-      return;
-    }
+    if (step < 6) return sums.become(trace, 300 + 1000 * (step + 1));
     at(trace, 21);
     const Handle kept = trace.allocate(1000);
     if (step < 10) trace.held(kept, {.containers = {"main: losses"}, .path = "main: losses[0]", .small = 6000});
   });
-  const TraceData data = trace.load(
-      "INSERT INTO string(id, text) SELECT max(id) + 1, 'under 64 KiB, not followed' FROM string; "
-      "UPDATE block SET owner = (SELECT max(id) FROM string) WHERE storage IN (" +
-      sums + ")");
+  const TraceData data = trace.load(sums.changes());
   const std::vector<Finding> findings = findings_of(data);
   ASSERT_EQ(findings.size(), 1u);
   EXPECT_EQ(findings[0].growth->holder, "main: losses");
   EXPECT_EQ(findings[0].predicted_peak, Bytes(5000 + 700 + 300 + 1000)) << "what the last step made is in use";
   EXPECT_EQ(findings[0].dead_at_peak, Bytes(6000 + 5000));
+}
+
+/// The first entries are of another place, which does not grow.
+TEST(Grows, WhatElseTheContainerAloneHasGoesWithIt) {
+  for (const bool otherwise : {false, true}) {
+    TestTrace trace;
+    program(trace, 12, [&](int step) {
+      at(trace, step < 2 ? 20 : 21);
+      const Handle kept = trace.allocate(step < 2 ? 3000 : 100);
+      trace.held(kept, {.containers = {"main: rows"}, .path = "main: rows[0]", .otherwise = otherwise && step < 2});
+    });
+    const TraceData data = trace.load();
+    const std::vector<Finding> findings = findings_of(data);
+    ASSERT_EQ(findings.size(), 1u);
+    EXPECT_EQ(findings[0].growth->storages.size(), 10u);
+    EXPECT_EQ(findings[0].predicted_peak, Bytes(5000 + 700 + 100 + (otherwise ? 6000 : 3000 - 100)));
+  }
+}
+
+/// Readings of variables found the latest one in an attribute, and one of everything the earlier ones in a list.
+TEST(Grows, WhatAnAttributeHadIsInTheContainerOfTheOthers) {
+  TestTrace trace;
+  std::vector<Handle> kept;
+  program(trace, 12, [&](int step) {
+    at(trace, 21);
+    kept.push_back(trace.allocate(100));
+    if (step != 5 && step != 7 && step != 9) return;
+    trace.begin_reading();
+    if (step != 5) return trace.held(kept.back(), {.path = "main: session.value", .otherwise = true});
+    for (const Handle each : kept) trace.held(each, kSeen);
+  });
+  const TraceData data = trace.load();
+  const std::vector<Finding> findings = findings_of(data);
+  ASSERT_EQ(findings.size(), 1u);
+  EXPECT_EQ(findings[0].growth->holder, "main: probe.seen");
+  EXPECT_EQ(findings[0].growth->storages.size(), 12u);
 }
 
 TEST(Grows, WhatOnlyACycleHoldsGoesWithIt) {

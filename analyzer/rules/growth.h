@@ -21,7 +21,6 @@ struct GrowingStorage {
   Sequence needed_until;  ///< the program does not need it from there on
   bool frees = false;     ///< freed if this container and other growing ones drop it
   bool alone = false;     ///< freed if this container alone drops it
-  Bytes small = {};       ///< in storages without rows that are freed with it: its share of the container's
 };
 
 struct GrowingSite {
@@ -49,7 +48,7 @@ struct Growth {
   /// Storages that larger ones of the holder have replaced, and those of a round that has not ended. They are not in
   /// the sums, but a peak contains them.
   std::vector<GrowingStorage> beside;
-  /// What the holder has of the sums of small blocks: made before storages of that size were tracked.
+  /// What the holder has of the sums of small blocks.
   std::vector<Gap> of_sums;
   std::vector<GrowingSite> sites;  ///< most bytes first
   Storing stored_by;               ///< statements that may have put them there
@@ -62,10 +61,6 @@ class HeldStorages {
   [[nodiscard]] Bytes bytes() const { return bytes_; }
   /// Fills a growth's `storages`, `alone` and `sites`. May be called only once.
   void move_to(Growth& growth);
-  /// Distributes the bytes that the container holds in storages without rows among its storages that are freed with it
-  /// alone.
-  /// @param there  bytes of all storages without rows at the end
-  void add_small(const TraceData& data, const Container& container, double there);
   /// True if all of its storages are so small that they are tracked only where they become more.
   [[nodiscard]] bool are_small() const;
   [[nodiscard]] StorageId first() const { return storages_.front().storage; }
@@ -75,9 +70,6 @@ class HeldStorages {
   std::map<StackId, GrowingSite> sites_;
   Bytes bytes_;
 };
-
-/// Bytes of all devices' storages without rows.
-[[nodiscard]] double small_bytes_at(const TraceData& data, Sequence at);
 
 /// The gaps of blocks of the storages, from the end of the round that made them: a peak does not need them there.
 /// Storages that something else would hold are left out.

@@ -19,10 +19,9 @@ namespace dcmt::analyzer {
 struct Gap {
   const Block* block = nullptr;
   Sequence from, to;
-  Bytes small = {};                ///< bytes of blocks without rows that end with it
   std::optional<Bytes> part = {};  ///< of a sum of small blocks: only so many bytes of it
 
-  [[nodiscard]] std::int64_t bytes() const { return part.value_or(block->bytes).value + small.value; }
+  [[nodiscard]] std::int64_t bytes() const { return part.value_or(block->bytes).value; }
 };
 
 struct CurvePoint {
