@@ -291,26 +291,48 @@ std::optional<bool> NextValues::begins_anew(const At& before, const At& after) c
   }
 }
 
-Sequence NextValues::node_done(std::string_view path, Sequence at) {
+Sequence NextValues::end_of_call(std::string_view function, const Storage& storage) const {
+  const Stack* call = data_.stacks.find(storage.birth.stack);
+  const auto is_of = [&](const Stack& stack) {
+    const Frame* frame = data_.frames.find(stack.frame);
+    return frame != nullptr && data_.text(frame->function) == function;
+  };
+  while (call != nullptr && !is_of(*call)) call = data_.stacks.find(call->parent);
+  if (call == nullptr) return {};
+  const auto has_call = [&](StackId id) {
+    for (const Stack* stack = data_.stacks.find(id); stack != nullptr; stack = data_.stacks.find(stack->parent)) {
+      if (stack->parent == call->parent && is_of(*stack)) return true;
+    }
+    return false;
+  };
+  const StatementUse::Events& events = program_.events();
+  auto event = std::ranges::upper_bound(events, storage.span.from_seq, {}, &StatementUse::Event::seq);
+  for (; event != events.end(); ++event) {
+    const Actor& birth = event->storage->birth;
+    if (event->ends || birth.thread != storage.birth.thread || !birth.stack.valid()) continue;
+    // The same statement again: of another call, or of a loop that gives the variable its next value.
+    if (birth.stack == storage.birth.stack || !has_call(birth.stack)) return event->seq;
+  }
+  return {};
+}
+
+const NextValues::Changes* NextValues::on_node(std::string_view path) {
   const std::size_t field = path.find(kSavedField);
-  if (field == npos) return {};
+  if (field == npos) return nullptr;
   path = path.substr(0, field);
   const std::size_t edge = path.rfind(kEdge);
   const std::string_view node = edge != npos ? path.substr(edge + kEdge.size()) : path.substr(path.rfind(' ') + 1);
   const auto [found, is_new] = nodes_.try_emplace(std::string(node));
-  std::vector<Span>& runs = found->second;
   if (is_new) {
+    std::map<std::size_t, Sequence> done;  // by backward pass
     for (const Operator& op : data_.operators) {
-      if (op.scope == OperatorScope::kBackward && op.span.ended() && data_.text(op.name) == node)
-        runs.push_back(op.span);
+      if (op.scope != OperatorScope::kBackward || !op.span.ended() || data_.text(op.name) != node) continue;
+      Sequence& last = done[backwards_.at(op.span.from_seq)];
+      last = std::max(last, op.span.to_seq);
     }
-    std::ranges::sort(runs, {}, &Span::from_seq);
+    for (const auto& [pass, last] : done) found->second.at.push_back(last);
   }
-  auto run = std::ranges::upper_bound(runs, at, {}, &Span::from_seq);
-  if (run == runs.end()) return {};
-  const std::size_t pass = backwards_.at(run->from_seq);
-  while (run + 1 != runs.end() && backwards_.at((run + 1)->from_seq) == pass) ++run;
-  return run->to_seq;
+  return &found->second;
 }
 
 }  // namespace dcmt::analyzer

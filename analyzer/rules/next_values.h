@@ -39,9 +39,13 @@ class NextValues {
   /// True if a statement of the user's files reads the attribute of an object.
   [[nodiscard]] bool reads_attribute(std::string_view name) const;
 
-  /// When the backward pass after `at` is done with the node of a graph that the path leads to: "MulBackward0" of
-  /// "main: loss.grad_fn SumBackward0 → MulBackward0._saved_self". Zero: it has no such node.
-  [[nodiscard]] Sequence node_done(std::string_view path, Sequence at);
+  /// When the call of this function that made the storage, itself or by what it called, had ended. Zero: unknown, or it
+  /// has made the storage in no such call.
+  [[nodiscard]] Sequence end_of_call(std::string_view function, const Storage& storage) const;
+
+  /// When backward passes are done with the node of a graph that the path leads to: "MulBackward0" of "main:
+  /// loss.grad_fn SumBackward0 → MulBackward0._saved_self". nullptr: it has no such node.
+  [[nodiscard]] const Changes* on_node(std::string_view path);
 
  private:
   using Function = std::pair<StringId, std::size_t>;  ///< a file, and PythonSource's number of the function
@@ -74,7 +78,7 @@ class NextValues {
   std::map<std::string, bool, std::less<>> libraries_;  ///< by function
   std::size_t visited_ = 0;                             ///< events, so far
   const Rounds backwards_;
-  std::map<std::string, std::vector<Span>, std::less<>> nodes_;  ///< runs of those that were asked for
+  std::map<std::string, Changes, std::less<>> nodes_;  ///< those that were asked for
 };
 
 }  // namespace dcmt::analyzer

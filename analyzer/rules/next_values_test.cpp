@@ -120,7 +120,7 @@ TEST(NextValues, NothingIsSaidOfCyclesSuspendedFunctionsAndPathsWithoutNames) {
     EXPECT_TRUE(changes(program.data, path).empty()) << path;
 }
 
-TEST(NextValues, TheLastNodeOfItsNameInTheNextBackward) {
+TEST(NextValues, ABackwardIsDoneWithANodeAfterTheLastOfItsName) {
   SourceProgram program;
   const auto backward = [&] {
     program.trace.phase("backward", [&] {
@@ -130,20 +130,37 @@ TEST(NextValues, TheLastNodeOfItsNameInTheNextBackward) {
     });
     return Sequence(program.trace.last_seq());
   };
-  const Handle kept = program.made_at(2);
-  const Sequence first_ends = backward();
-  const Handle later = program.made_at(2);
-  backward();
+  program.made_at(2);
+  const Sequence first = backward();
+  program.made_at(2);
+  const Sequence second = backward();
   program.load("def main():\n  y = ones(9)\n  y.backward()\n");
   const StatementUse statements(program.data, kGrowing);
   NextValues next(program.data, statements);
-  const std::string path = "main: y.grad_fn SumBackward0 … 2 nodes → MulBackward0._saved_self";
-  const Sequence done = next.node_done(path, program.birth(kept));
-  EXPECT_LT(done, first_ends);
-  EXPECT_GT(done.value, first_ends.value - 3) << "the second node";
-  EXPECT_GT(next.node_done("main: y.grad_fn MulBackward0._saved_self", program.birth(later)), program.birth(later));
-  EXPECT_FALSE(next.node_done(path, Sequence(program.trace.last_seq())).valid());
-  EXPECT_FALSE(next.node_done("main: y", program.birth(kept)).valid());
+  const NextValues::Changes* node = next.on_node("main: y.grad_fn SumBackward0 … 2 nodes → MulBackward0._saved_self");
+  ASSERT_NE(node, nullptr);
+  ASSERT_EQ(node->at.size(), 2u);
+  EXPECT_LT(node->at[0], first);
+  EXPECT_GT(node->at[0].value, first.value - 3) << "the second node";
+  EXPECT_GT(node->at[1].value, second.value - 3);
+  EXPECT_EQ(next.on_node("main: y.grad_fn MulBackward0._saved_self"), node);
+  EXPECT_EQ(next.on_node("main: y"), nullptr);
+}
+
+TEST(NextValues, ACallHasEndedWhereItsFunctionIsNoMoreOrBeginsAgain) {
+  SourceProgram program;
+  const testing::StackOf in_work{{"train.py", "work", 6}}, in_inner{{"train.py", "inner", 9}, {"train.py", "work", 7}};
+  const Handle first = program.made_at(3, in_work), inner = program.made_at(3, in_inner);
+  const Handle again = program.made_at(3, in_work), after = program.made_at(4);
+  program.load("def main():\n  while True:\n    work()\n    ones(9)\ndef work():\n  x = ones(9)\n  inner()\n" +
+               std::string("def inner():\n  y = ones(9)\n  raise E\n"));
+  const StatementUse statements(program.data, kGrowing);
+  const NextValues next(program.data, statements);
+  EXPECT_EQ(next.end_of_call("work", program.storage(first)), program.birth(again));
+  EXPECT_EQ(next.end_of_call("work", program.storage(again)), program.birth(after));
+  EXPECT_EQ(next.end_of_call("inner", program.storage(inner)), program.birth(again));
+  EXPECT_FALSE(next.end_of_call("inner", program.storage(first)).valid());
+  EXPECT_FALSE(next.end_of_call("main", program.storage(after)).valid()) << "it goes on";
 }
 
 }  // namespace

@@ -134,6 +134,7 @@ OwnUse::OwnUse(const TraceData& data, const Holding& holding, const GrowingSites
     const std::set<std::string_view> having = add_by_statement(stack, site);
     const UsualHolders usual(holding, site);
     const ReadingsBetween readings(data, holding);
+    by_readings_.begin(site);
     Uses of_site;
     for (const Series& series : series_of(site)) {
       const HeldBy keeping = usual.of(series.front()->position);
@@ -155,7 +156,9 @@ OwnUse::OwnUse(const TraceData& data, const Holding& holding, const GrowingSites
       }
       const bool has_others =
           std::ranges::all_of(series, [this](const Living* each) { return not_kept_.until(*each).has_value(); });
-      const bool is_open = evidence.variables.empty() && !evidence.let_go && !has_others;
+      const bool is_read =
+          std::ranges::any_of(series, [this](const Living* each) { return is_seen(each->storage->id); });
+      const bool is_open = evidence.variables.empty() && !evidence.let_go && !has_others && !is_read;
       if (is_open && !is_said && only_some_rounds_make(series)) of_site.series.push_back(series);
     }
     add(of_site);
@@ -170,7 +173,7 @@ std::set<std::string_view> OwnUse::add_by_statement(StackId stack, const Outlivi
   if (!statement) return variables;
   for (const Living& living : site.living) {
     const std::optional<StatementUse::Use> use = statements_.of(*statement, *living.storage);
-    if (!use || !use->until.valid()) continue;
+    if (!use || !use->until.valid() || by_readings_.is_of_ended_call(*living.storage)) continue;
     Sequence until = use->until;
     // Comparable storages that nothing keeps have shown how long the way to the value is.
     if (use->variable.empty()) until = std::min(until, not_kept_.until(living).value_or(until));

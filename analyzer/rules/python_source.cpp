@@ -195,6 +195,10 @@ bool changes_a_value(std::string_view statement) {
   return false;
 }
 
+constexpr std::string_view kReturn = "return";
+
+bool is_return(std::string_view statement) { return has_name(statement.substr(0, kReturn.size() + 1), kReturn); }
+
 /// @param equal  its first sign that gives a value
 PythonSource::Fate fate_in(std::string_view statement, std::size_t equal) {
   using Kind = PythonSource::Fate::Kind;
@@ -202,11 +206,18 @@ PythonSource::Fate fate_in(std::string_view statement, std::size_t equal) {
     if (has_name(statement, word)) return {};
   }
   if (changes_a_value(statement) || statement.find(":=") != npos) return {};
-  if (has_name(statement.substr(0, 7), "return")) return {Kind::kReturned};
+  if (is_return(statement)) return {Kind::kReturned};
   if (equal == npos) return {Kind::kDropped};
   const std::set<std::string_view> names = names_given_by(statement);
   if (names.size() != 1 || equal_sign(statement, equal + 1) != npos) return {};
   return {Kind::kNamed, *names.begin()};
+}
+
+/// True if the statement gives the variable's value to another one, `b = a`, or to who iterates.
+bool gives_away(std::string_view statement, std::string_view variable) {
+  if (has_name(statement, "yield")) return has_name(statement, variable);
+  const std::size_t equal = equal_sign(statement, 0);
+  return equal != npos && trimmed(statement.substr(equal + 1)) == variable && !names_given_by(statement).empty();
 }
 
 }  // namespace
@@ -333,15 +344,26 @@ std::set<std::string_view> PythonSource::deleted_with(std::size_t number, std::s
 }
 
 bool PythonSource::gives_to_another(std::size_t number, std::string_view variable) const {
+  return any_statement(number, [&](std::string_view statement) {
+    return (is_return(statement) && has_name(statement, variable)) || gives_away(statement, variable);
+  });
+}
+
+bool PythonSource::returns(std::size_t number, std::string_view variable) const {
+  bool returns = false;
+  const bool gives = any_statement(number, [&](std::string_view statement) {
+    const bool has_it = is_return(statement) && has_name(statement, variable);
+    const bool is_it = has_it && trimmed(statement.substr(std::min(statement.size(), kReturn.size()))) == variable;
+    returns |= is_it;
+    return (has_it && !is_it) || gives_away(statement, variable);
+  });
+  return returns && !gives;
+}
+
+bool PythonSource::any_statement(std::size_t number, const std::function<bool(std::string_view)>& is) const {
   if (number == 0 || number > lines_.size()) return false;
   return std::ranges::any_of(lines_, [&](const Line& line) {
-    if (line.function != lines_[number - 1].function) return false;
-    return std::ranges::any_of(simple_statements_of(line.bare), [&](std::string_view statement) {
-      if (has_name(statement.substr(0, 7), "return") || has_name(statement, "yield"))
-        return has_name(statement, variable);
-      const std::size_t equal = equal_sign(statement, 0);
-      return equal != npos && trimmed(statement.substr(equal + 1)) == variable && !names_given_by(statement).empty();
-    });
+    return line.function == lines_[number - 1].function && std::ranges::any_of(simple_statements_of(line.bare), is);
   });
 }
 

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -82,6 +83,8 @@ class PythonSource {
   [[nodiscard]] std::set<std::string_view> deleted_with(std::size_t number, std::string_view variable) const;
   /// True if the function that has this line gives the variable's value to another variable, `b = a`, or to its caller.
   [[nodiscard]] bool gives_to_another(std::size_t number, std::string_view variable) const;
+  /// True if that function gives the variable's value to its caller, `return a`, and to nothing else.
+  [[nodiscard]] bool returns(std::size_t number, std::string_view variable) const;
   /// The number of the line with which the innermost loop begins that has both lines; 0: there is none.
   [[nodiscard]] std::size_t loop_around(std::size_t first, std::size_t last) const;
   /// True if the line begins a loop: its body may be in the same line.
@@ -98,6 +101,8 @@ class PythonSource {
     std::set<std::string_view> deleted;  ///< variables in its `del` statements
   };
   void add_line(std::size_t number, std::string_view bare, std::string_view text);
+  /// True if one of the statements of the function that has this line is such.
+  [[nodiscard]] bool any_statement(std::size_t number, const std::function<bool(std::string_view)>& is) const;
   /// Indentation of the statement that begins at a line; npos: none begins there.
   [[nodiscard]] std::size_t indent_at(std::size_t number) const;
   static void note_deleted(std::string_view statements, Function& function);

@@ -109,6 +109,14 @@ TEST(PythonSource, AnotherVariableOrTheCallerMayHaveAValue) {
   }
 }
 
+TEST(PythonSource, AFunctionReturnsAVariableAsItIsAndGivesItToNothingElse) {
+  for (const char* code : {"x = f()\nreturn x", "x = f()\nif a: return x\nreturn 0", "x = f()\ny.z = x\nreturn x"})
+    EXPECT_TRUE(PythonSource(code).returns(1, "x")) << code;
+  for (const char* code : {"x = f()\nreturn x, 1", "x = f()\nreturn g(x)", "x = f()\ny = x\nreturn x", "x = f()",
+                           "x = f()\nyield x\nreturn x", "x = f()\nif a: return x\nreturn -x"})
+    EXPECT_FALSE(PythonSource(code).returns(1, "x")) << code;
+}
+
 TEST(PythonSource, TextsAndCommentsDeleteNothing) {
   for (const char* code :
        {"x = 1\n'''\ndel x\n'''\n", "x = 1  #\n# del x\n", "x = 1\nmodel x\n", "x = 1\ndel x[0], x.y\n",

@@ -63,15 +63,18 @@ std::set<std::string_view> StatementUse::given_values(StackId id) const {
 }
 
 std::optional<StatementUse::Statement> StatementUse::statement_of(StackId id) const {
-  bool direct = true;
+  bool direct = true, own = false;
   for (const Stack* stack = data_.stacks.find(id); stack != nullptr; stack = data_.stacks.find(stack->parent)) {
     const Frame* frame = data_.frames.find(stack->frame);
     if (frame == nullptr) return std::nullopt;
     if (!is_library_file(data_.text(frame->file))) {
+      own |= direct;
       const auto [source, number] = at(*stack);
       if (source == nullptr) return std::nullopt;
       const PythonSource::Fate fate = source->fate_of_what_is_made_at(number);
-      if (fate.kind != Kind::kReturned) {
+      const bool is_returned =
+          fate.kind == Kind::kReturned || (fate.kind == Kind::kNamed && source->returns(number, fate.name));
+      if (!is_returned) {
         return Statement{.source = source,
                          .file = frame->file,
                          .function = frame->function,
@@ -79,6 +82,7 @@ std::optional<StatementUse::Statement> StatementUse::statement_of(StackId id) co
                          .root = root_of(data_, id),
                          .line = source->statement_at(number),
                          .direct = direct,
+                         .own = own,
                          .fate = fate,
                          .deleted_with = source->deleted_with(number, fate.name)};
       }
@@ -169,7 +173,7 @@ std::optional<StatementUse::Use> StatementUse::of(Statement& statement, const St
     then.push_back(event->storage);
   }
   if (statement.fate.kind == Kind::kDropped) {
-    if (!statement.direct) return std::nullopt;
+    if (!statement.own) return std::nullopt;  // a library may keep it for itself
     return Use{then.empty() ? storage.span.from_seq : then.back()->span.from_seq, {}};
   }
   if (then.empty()) return of_value(statement, storage);

@@ -29,7 +29,7 @@ class StatementUse {
     std::string_view given = {};  ///< the variable to which this line gives a value; empty: unknown
   };
   /// The user's statement that has the value made at a place: that of the innermost frame, or, if this one returns it,
-  /// of its caller.
+  /// itself or by a variable, of its caller.
   struct Statement {
     const PythonSource* source = nullptr;
     StringId file, function;
@@ -37,6 +37,7 @@ class StatementUse {
     FrameId root;    ///< the outermost frame
     std::size_t line = 0;
     bool direct = false;  ///< no other frame is inside
+    bool own = false;     ///< the innermost frame is one of the user's
     PythonSource::Fate fate;
     std::set<std::string_view> deleted_with =
         {};  ///< variables that a `del` deletes together with its own, this included

@@ -90,6 +90,21 @@ TEST(StatementUse, WhatACallIsGivenIsTheCallsAlone) {
   EXPECT_FALSE(program.until(inside)) << "the call may keep it for itself";
 }
 
+TEST(StatementUse, WhatAFunctionReturnsByAVariableIsTheCallers) {
+  UseProgram program;
+  const Handle given = program.made_at(3, {{"train.py", "work", 7}});
+  const Handle named = program.made_at(4, {{"train.py", "work", 7}}), after = program.made_at(5);
+  const Handle next = program.made_at(4, {{"train.py", "work", 7}});
+  const std::string loop = "def main():\n  while True:\n    rows.append(work())\n    x = work()\n    y = x * 2\n";
+  program.load(loop + "def work():\n  z = ones(9)\n  return z\n");
+  EXPECT_EQ(program.until(given), program.birth(given));
+  EXPECT_EQ(program.until(named), program.birth(next));
+  EXPECT_EQ(program.use_of(named)->second, "x");
+  EXPECT_EQ(program.until(after), Sequence());
+  program.load(loop + "def work():\n  z = ones(9)\n  return z, 1\n");
+  EXPECT_FALSE(program.until(named)) << "a part of what is returned";
+}
+
 TEST(StatementUse, WhatIsOnTheWayToAValueIsUsedByTheNext) {
   UseProgram program;
   const FrameOf activation{kLinear.file, "forward", 816}, last{kLinear.file, "forward", 140};

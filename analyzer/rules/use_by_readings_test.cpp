@@ -76,6 +76,24 @@ TEST(UseByReadings, WhatALastingAliasOfTheKeeperLeadsToIsNoUse) {
   EXPECT_EQ(alias.uses(), nothing.uses()) << "the older ones, too: it has no next value";
 }
 
+TEST(UseByReadings, WhatHasOnlyTheLatestHasEachUntilAsManyMoreWereMade) {
+  // Nothing in the code says when an entry gets another value.
+  const Loop three([](int age) { return age < 3 ? Paths{"main: states['a']"} : Paths{}; });
+  const auto until = three.uses();
+  for (int i = 0; i + 3 < kTurns; ++i) EXPECT_EQ(until[i], three.program.birth(three.kept[i + 3])) << i;
+  const Loop half([](int age) { return age < kTurns / 2 + 1 ? Paths{"main: states['a']"} : Paths{}; });
+  const Loop nothing([](int) { return Paths{}; });
+  EXPECT_NE(half.uses(), until) << "it may have all: no reading found that it let go of as many";
+  const Loop tee([](int age) { return age < 3 ? Paths{"main: items (ahead)[0]"} : Paths{}; });
+  EXPECT_NE(tee.uses(), until) << "a part of what keeps them";
+}
+
+TEST(UseByReadings, WhatAVariableOfAnEndedCallHasWouldHaveEndedWithIt) {
+  const Loop loop([](int) { return Paths{"main.errors[0].__traceback__.tb_next.tb_frame forward (train.py:8): z"}; });
+  const auto until = loop.uses();
+  for (int i = 0; i + 1 < kTurns; ++i) EXPECT_EQ(until[i], loop.program.birth(loop.after[i])) << i;
+}
+
 TEST(UseByReadings, AnArgumentOfALibraryIsNoUseOfItsOwn) {
   const Loop argument([](int age) { return age == 0 ? Paths{"Linear.forward: input"} : Paths{}; });
   const Loop nothing([](int) { return Paths{}; });

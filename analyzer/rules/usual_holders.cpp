@@ -357,6 +357,15 @@ LatestValues::LatestValues(const TraceData& data, const Holding& holding, const 
       Series read;
       std::ranges::copy_if(series, std::back_inserter(read),
                            [&](const Living* each) { return !holding.of(each->storage->id).nobody(); });
+      // What a variable or attribute had while others of the series are in containers.
+      const auto in_container = [&](const Living* each) { return !holding.of(each->storage->id).containers.empty(); };
+      if (std::ranges::any_of(read, in_container)) {
+        for (const Living* each : read) {
+          if (each == series.back() || in_container(each)) continue;
+          const OwnerPath* path = holding.of(each->storage->id).path;
+          if (path != nullptr && has_one_value(data.text(path->path))) read_as_latest_.insert(each->storage->id);
+        }
+      }
       if (read.size() <= kFewestBefore || read.back() == series.back()) continue;
       std::set<std::string> variables = variables_of(data, holding.of(read.back()->storage->id));
       for (auto each = read.begin(); each + 1 != read.end(); ++each) {
