@@ -8,6 +8,7 @@
 #include <string>
 
 #include "analyzer/testing/test_trace.h"
+#include "collector/recorder/folder/run_folder.h"
 
 namespace dcmt::cli {
 namespace {
@@ -55,7 +56,6 @@ class Process : public ::testing::Test {
 TEST_F(Process, UsageErrors) {
   expect_error("frobnicate", 2, "unknown command 'frobnicate'");
   expect_error("reprot x", 2, "Did you mean report?");
-  expect_error("report", 2, "dc-memtrace report --help");
   expect_error("report --no-such-option x", 2, "--no-such-option");
   expect_error("show peak x --by colour", 2, "--by");
   expect_error("show curve x --rows 0", 2, "--rows");
@@ -65,6 +65,46 @@ TEST_F(Process, UsageErrors) {
   const Outcome nothing = run("");
   EXPECT_EQ(nothing.exit, 2);
   EXPECT_NE(nothing.out.find("report"), std::string::npos);
+}
+
+TEST_F(Process, AMisspeltNameHasASuggestion) {
+  expect_error("--hlep", 2, "unknown option --hlep. Did you mean --help?");
+  expect_error("show peeak x", 2, "unknown view 'peeak'. Did you mean peak?");
+  expect_error("report x --jsno", 2, "unknown option --jsno. Did you mean --json?");
+  expect_error("report x --htlm=page.html", 2, "unknown option --htlm. Did you mean --html?");
+  expect_error("attach --naem train.py", 2, "unknown option --naem. Did you mean --name?");
+  expect_error("attach train.py", 2, "'train.py' is no whole number from 1 on");
+  expect_error("run --detial full x.py", 2, "unknown option --detial. Did you mean --detail?");
+  expect_error("run --detail ful x.py", 2, "'ful' is none of lifetimes, full, operators. Did you mean full?");
+  expect_error("run --spool-mib x x.py --detial", 2, "--spool-mib");  // what follows x.py is its own
+  expect_error("convert x --to perfeto -o y", 2, "Did you mean perfetto?");
+  expect_error("show peak x --by categroy", 2, "Did you mean category?");
+  expect_error("show peak x --by modul:2", 2, "Did you mean module?");
+  expect_error("report lsat", 3, "no such file or folder. Did you mean last?");
+}
+
+TEST_F(Process, WithoutAPathTheNewestRunIsMeant) {
+  const auto in = [&](const std::string& arguments) { return run(arguments, "", trace.folder().string()); };
+  for (const char* const command : {"report", "show peak", "show curve", "show ranks", "convert --to csv -o x.csv",
+                                    "trim --to peak -o x.dcmt", "reproduce", "prove -- true"}) {
+    const Outcome none = in(command);
+    EXPECT_EQ(none.exit, 3) << command;
+    EXPECT_NE(none.err.find("no run in this folder"), std::string::npos) << command << none.err;
+  }
+  const std::string folder = trace.folder() / "dc-memtrace-out" / "train";
+  std::filesystem::create_directories(folder);
+  std::filesystem::rename(defect(), folder + "/rank0.dcmt");
+  recorder::RunState finished;
+  finished.state = "finished";
+  ASSERT_TRUE(recorder::create_run(folder, finished).ok());
+  for (const char* const command : {"report", "show peak", "show curve"}) {
+    const Outcome newest = in(command);
+    EXPECT_EQ(newest.exit, 0) << command << newest.err;
+    EXPECT_EQ(newest.out, in(command + std::string(" last")).out);
+  }
+  expect_error("show storage 7", 2, "as in: dc-memtrace show storage last 1");
+  expect_error("show holders last", 2, "as in: dc-memtrace show holders last 1");
+  expect_error("diff last", 2, "two runs are required");
 }
 
 TEST_F(Process, HelpHasExamples) {
@@ -211,7 +251,6 @@ TEST_F(Process, RanksAreComparedOrRefused) {
   EXPECT_EQ(parsed["gather_order"]["position"], 2);
   other.meta_integers["rank"] = -1;
   expect_error("show ranks " + other.save(), 5, "no trace of a rank");
-  expect_error("show ranks", 2, "PATH");
   expect_error("show ranks " + other.folder().string() + "/nothing", 3, "nothing");
 }
 

@@ -29,7 +29,7 @@ namespace dcmt::cli {
 namespace {
 
 struct ConvertOptions {
-  std::string input, to, output, python = "python3";
+  std::string input = kLastRun, to, output, python = "python3";
   std::optional<std::string> table;  ///< of those that have tables; lifetimes
 
   [[nodiscard]] bool has_tables() const { return to == "csv" || to == "parquet"; }
@@ -189,8 +189,9 @@ void add_convert_command(Parser app, int& exit_code) {
   command
       .add_option(
           "FILE", options->input,
-          "A trace (*.dcmt), or a memory snapshot of torch (a pickle); of parquet, also a folder of several traces")
-      .required();
+          "A trace (*.dcmt), or a memory snapshot of torch (a pickle); of parquet, also a folder of several traces; "
+          "last: the newest run")
+      .capture_default_str();
   command
       .add_option("--to", options->to,
                   "What to write: snapshot (for torch's memory_viz), perfetto, csv, parquet (with a Python that has "

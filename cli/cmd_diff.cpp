@@ -84,8 +84,7 @@ void add_diff_command(Parser app, int& exit_code) {
       "diff", "What differs between runs: operators, peaks by phase and line, findings, lifetimes, the graph");
   auto options = std::make_shared<DiffOptions>();
   command.add_option("RUN", options->runs, "Traces (*.dcmt), or folders of a run's ranks; LABEL=PATH gives a name")
-      .required()
-      .expected(2, 1000);
+      .expected(1, 1000);
   command.add_flag("--json", options->json, "Machine-readable output (docs/json.md)");
   command.footer(
       "The first run is what the others are compared with, rank by rank. A rank that only one of them has is named "
@@ -98,7 +97,10 @@ void add_diff_command(Parser app, int& exit_code) {
       "  dc-memtrace diff 2.10=a/ 2.11=b/ fixed=c/     one table, and what explains each difference\n"
       "  dc-memtrace diff --json old.dcmt new.dcmt     for a script\n"
       "Exit codes: 0 compared, whether they differ or not, 2 usage, 3 bad input, 5 no rank in common");
-  command.callback([options, &exit_code] { exit_code = diff(*options); });
+  command.callback([options, &exit_code] {
+    if (options->runs.size() < 2) throw UsageError{"two runs are required, as in: dc-memtrace diff out-old/ last"};
+    exit_code = diff(*options);
+  });
 }
 
 }  // namespace dcmt::cli

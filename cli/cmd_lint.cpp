@@ -179,7 +179,7 @@ void add_lint_command(Parser app, int& exit_code) {
   command
       .add_option("PATH", options->paths,
                   "Folders or files of code that Inductor wrote, or traces: of these the generated files in which "
-                  "a holder was seen")
+                  "a holder was seen; last: the newest run")
       .required();
   command.add_option("--operators", options->operators,
                      "Tables of your gather and release operators (TOML): waits and releases return their argument");

@@ -30,7 +30,7 @@ namespace dcmt::cli {
 namespace {
 
 struct Options : recorder::RunOptions {
-  std::string path, by = "fence";
+  std::string path = kLastRun, by = "fence";
   std::optional<std::int64_t> rank, finding;
   bool json = false;
 };
@@ -356,7 +356,8 @@ int prove(Options& options) {
 void add_prove_command(Parser app, int& exit_code) {
   Parser command = app.add_subcommand("prove", "Run a program again, and prove that nobody uses what a release left");
   auto options = std::make_shared<Options>();
-  command.add_option("TRACE", options->path, "A trace (*.dcmt), or a folder with one").required();
+  command.add_option("TRACE", options->path, "A trace (*.dcmt), or a folder with one; last: the newest run")
+      .capture_default_str();
   command.add_option("--rank", options->rank, "Of a folder with several: the trace of this rank");
   command.add_option("--finding", options->finding,
                      "A release that keeps storage, by its number in the report; default: all of them");

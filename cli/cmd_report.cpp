@@ -13,6 +13,7 @@
 #include "analyzer/ranks/ranks_alike.h"
 #include "analyzer/ranks/ranks_of_run.h"
 #include "cli/commands.h"
+#include "cli/default_folder.h"
 #include "cli/html_page.h"
 #include "cli/inputs.h"
 #include "cli/json_writer.h"
@@ -28,7 +29,7 @@ namespace dcmt::cli {
 namespace {
 
 struct ReportOptions {
-  std::vector<std::string> paths;
+  std::vector<std::string> paths = {kLastRun};
   std::string device, html;
   bool json = false, force = false, bytes = false;
   bool fail_on_findings = false;
@@ -140,7 +141,8 @@ void add_report_command(Parser app, int& exit_code) {
   Parser command =
       app.add_subcommand("report", "What is wrong with a run's memory, who holds it, and the peak without it");
   auto options = std::make_shared<ReportOptions>();
-  command.add_option("PATH", options->paths, "Traces (*.dcmt), or folders of them; last: the newest run").required();
+  command.add_option("PATH", options->paths, "Traces (*.dcmt), or folders of them; last: the newest run")
+      .capture_default_str();
   command.add_option("--device", options->device,
                      "Only what is of this device: cpu, cuda:1, or cuda for the first GPU; without it, all");
   const Option json = command.add_flag("--json", options->json, "Machine-readable output (docs/json.md)");

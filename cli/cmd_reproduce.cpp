@@ -20,6 +20,7 @@
 #include "analyzer/replay/replay_views.h"
 #include "cli/aside.h"
 #include "cli/commands.h"
+#include "cli/default_folder.h"
 #include "cli/inputs.h"
 #include "cli/installation.h"
 #include "cli/json_writer.h"
@@ -38,7 +39,7 @@ using analyzer::ReplayPlan;
 using model::Replay;
 
 struct ReproduceOptions {
-  std::string path;
+  std::string path = kLastRun;
   std::optional<std::int64_t> rank, finding, step;
   std::vector<std::string> switches;
   std::string plan, emit, python;
@@ -206,7 +207,8 @@ int reproduce(const ReproduceOptions& options) {
 void add_reproduce_command(Parser app, int& exit_code) {
   Parser command = app.add_subcommand("reproduce", "Play a recorded finding again in the reference executor");
   auto options = std::make_shared<ReproduceOptions>();
-  command.add_option("TRACE", options->path, "A trace (*.dcmt), or a folder with one").required();
+  command.add_option("TRACE", options->path, "A trace (*.dcmt), or a folder with one; last: the newest run")
+      .capture_default_str();
   command.add_option("--rank", options->rank, "Of a folder with several: the trace of this rank");
   const Option finding = command.add_option("--finding", options->finding, "This one of the report; without it, all");
   command.add_option("--step", options->step, "This step, whether there are findings in it or not").excludes(finding);

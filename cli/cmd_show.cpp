@@ -25,6 +25,7 @@
 #include "cli/rank_summaries.h"
 #include "cli/ranks_text.h"
 #include "cli/show_text.h"
+#include "trace/base/closest_word.h"
 #include "trace/base/shell_words.h"
 
 namespace dcmt::cli {
@@ -34,7 +35,7 @@ constexpr char kDeviceHelp[] =
     "cpu, cuda:1, or cuda for the first GPU; without it, the GPU with the highest peak, else the CPU";
 
 struct ShowOptions {
-  std::string path;
+  std::string path = kLastRun;
   std::optional<std::int64_t> rank;
   bool json = false, bytes = false;
   std::string at = "peak";
@@ -45,6 +46,7 @@ struct ShowOptions {
   analyzer::CurveQuestion curve;
   std::vector<std::string> ifs;
   bool job = false;
+  std::optional<Option> second;  ///< the word behind the path, of a view that needs one
 };
 
 /// Prints the views of one trace, as text or as JSON.
@@ -203,7 +205,7 @@ Status show_curve(OpenedTrace& trace, const ShowOptions& options, const Style& s
 }
 
 struct RanksOptions {
-  std::vector<std::string> paths;
+  std::vector<std::string> paths = {kLastRun};
   bool json = false;
 };
 
@@ -224,7 +226,9 @@ int show_ranks(const RanksOptions& options) {
 void add_ranks_view(Parser show_command, int& exit_code) {
   auto options = std::make_shared<RanksOptions>();
   Parser view = show_command.add_subcommand("ranks", "The ranks of a run side by side, and what differs");
-  view.add_option("PATH", options->paths, "The folder of a run, or traces (*.dcmt), one of each rank").required();
+  view.add_option("PATH", options->paths,
+                  "The folder of a run, or traces (*.dcmt), one of each rank; last: the newest run")
+      .capture_default_str();
   view.add_flag("--json", options->json, "Machine-readable output (docs/json.md)");
   view.footer(
       "Peaks of each rank; then the order of gathers, the parameters (gathered bytes, uses, persistence) and the\n"
@@ -239,11 +243,17 @@ void add_ranks_view(Parser show_command, int& exit_code) {
 Parser add_view(Parser show_command, const std::string& name, const std::string& help,
                 const std::shared_ptr<ShowOptions>& options, const View& view_of, int& exit_code) {
   Parser view = show_command.add_subcommand(name, help);
-  view.add_option("PATH", options->path, "A trace (*.dcmt), or a folder of them; last: the newest run").required();
+  view.add_option("PATH", options->path, "A trace (*.dcmt), or a folder of them; last: the newest run")
+      .capture_default_str();
   view.add_option("--rank", options->rank, "Only the trace of this rank");
   view.add_flag("--json", options->json, "Machine-readable output (docs/json.md)");
   view.add_flag("--bytes", options->bytes, kBytesHelp);
-  view.callback([=, &exit_code] { exit_code = view_of("show " + name, *options); });
+  view.callback([=, &exit_code] {
+    if (options->second && !options->second->given()) {
+      throw UsageError{"a run and a second word are required, as in: dc-memtrace show " + name + " last 1"};
+    }
+    exit_code = view_of("show " + name, *options);
+  });
   return view;
 }
 
@@ -259,9 +269,11 @@ std::string overview(Parser show_command) {
 void add_grouping(Parser view, const std::shared_ptr<ShowOptions>& options) {
   const auto wrong = [](const std::string& name) -> std::string {
     if (Grouping::named(name)) return {};
-    std::string names;
-    for (const auto& [each, by] : analyzer::kGroupNames) names += (names.empty() ? "" : ", ") + std::string(each);
-    return "must be one of " + names + ", module:DEPTH";
+    std::vector<std::string> names;
+    for (const auto& [each, by] : analyzer::kGroupNames) names.emplace_back(each);
+    const std::string known = joined(names, ", ");
+    return "'" + name + "' is none of " + known + ", module:DEPTH." +
+           did_you_mean(name.substr(0, name.find(':')), names);
   };
   view.add_option("--by", options->by,
                   "Group by site, operator, phase, kind, category (parameter, gradient, optimizer state, saved for "
@@ -348,18 +360,16 @@ void add_show_command(Parser app, int& exit_code) {
   auto storage = std::make_shared<ShowOptions>();
   view = add_view(command, "storage", "The life of one storage, and who held it", storage, of_loaded(show_storage),
                   exit_code);
-  view.add_option("ID", storage->storage,
-                  "Its id: largest id of `show live` and `show peak`, storage of `show releases`")
-      .required();
+  storage->second = view.add_option("ID", storage->storage,
+                                    "Its id: largest id of `show live` and `show peak`, storage of `show releases`");
   view.footer("Example:\n  dc-memtrace show storage out/rank0.dcmt 417");
 
   auto holders = std::make_shared<ShowOptions>();
   view = add_view(command, "holders", "Who holds storages: of a finding, a storage, or a line of the program", holders,
                   of_loaded(show_holders), exit_code);
-  view.add_option(
-          "WHAT", holders->asked,
-          "A finding's number, a storage's id, or a line (train.py:17); write finding:1 or storage:1 where both exist")
-      .required();
+  holders->second = view.add_option(
+      "WHAT", holders->asked,
+      "A finding's number, a storage's id, or a line (train.py:17); write finding:1 or storage:1 where both exist");
   view.footer(
       "Found and still are the first and the last reading of the program's memory that had the path. Alone are the\n"
       "bytes that are freed if only this container is emptied.\n\n"

@@ -7,6 +7,7 @@
 
 #include "analyzer/time/named_point.h"
 #include "cli/commands.h"
+#include "cli/default_folder.h"
 #include "cli/inputs.h"
 #include "cli/json_writer.h"
 #include "cli/long_work.h"
@@ -22,7 +23,7 @@ namespace dcmt::cli {
 namespace {
 
 struct TrimOptions {
-  std::string input, from, to, output;
+  std::string input = kLastRun, from, to, output;
   bool force = false, json = false;
 };
 
@@ -92,7 +93,7 @@ int run_trim(const TrimOptions& options) {
 void add_trim_command(Parser app, int& exit_code) {
   Parser command = app.add_subcommand("trim", "Make a small trace of a few steps, with sums of the rest");
   auto options = std::make_shared<TrimOptions>();
-  command.add_option("TRACE", options->input, "A trace (*.dcmt)").required();
+  command.add_option("TRACE", options->input, "A trace (*.dcmt); last: the newest run").capture_default_str();
   command.add_option(
       "--from", options->from,
       "Where the window begins: a sequence number, peak, step:N, oom or a mark; without it, with the run");

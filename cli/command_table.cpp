@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "cli/commands.h"
+#include "trace/base/closest_word.h"
 
 namespace dcmt::cli {
 namespace {
@@ -18,22 +19,6 @@ constexpr Command kCommands[] = {
     {"doctor", add_doctor_command},
 };
 
-/// The number of letters to insert, delete or replace to turn one word into the other.
-std::size_t edit_distance(std::string_view from, std::string_view to) {
-  std::vector<std::size_t> row(to.size() + 1);
-  for (std::size_t j = 0; j <= to.size(); ++j) row[j] = j;
-  for (std::size_t i = 1; i <= from.size(); ++i) {
-    std::size_t diagonal = row[0];
-    row[0] = i;
-    for (std::size_t j = 1; j <= to.size(); ++j) {
-      const std::size_t replaced = diagonal + (from[i - 1] == to[j - 1] ? 0 : 1);
-      diagonal = row[j];
-      row[j] = std::min({replaced, row[j] + 1, row[j - 1] + 1});
-    }
-  }
-  return row.back();
-}
-
 }  // namespace
 
 const Command* command_named(std::string_view word) {
@@ -41,17 +26,10 @@ const Command* command_named(std::string_view word) {
   return found != std::end(kCommands) ? found : nullptr;
 }
 
-std::string_view closest_command(std::string_view word) {
-  std::string_view closest;
-  std::size_t least = 3;  // a word with more than two different letters is another word
-  for (const Command& command : kCommands) {
-    const std::size_t distance = edit_distance(word, command.name);
-    if (distance < least) {
-      least = distance;
-      closest = command.name;
-    }
-  }
-  return closest;
+std::string unknown_command(std::string_view word) {
+  std::vector<std::string> names;
+  for (const Command& command : kCommands) names.emplace_back(command.name);
+  return "unknown command '" + std::string(word) + "'." + did_you_mean(word, names);
 }
 
 void add_all_commands(Parser app, int& exit_code) {

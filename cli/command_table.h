@@ -16,7 +16,7 @@ struct Command {
 /// nullptr if there is no such command.
 [[nodiscard]] const Command* command_named(std::string_view word);
 
-/// The command closest to a misspelt word; empty if none is close.
-[[nodiscard]] std::string_view closest_command(std::string_view word);
+/// "unknown command 'shwo'. Did you mean show?"
+[[nodiscard]] std::string unknown_command(std::string_view word);
 
 }  // namespace dcmt::cli

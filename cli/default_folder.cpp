@@ -9,12 +9,12 @@
 #include <string_view>
 #include <system_error>
 
+#include "trace/base/closest_word.h"
+
 namespace dcmt::cli {
 namespace {
 
 namespace fs = std::filesystem;
-
-constexpr std::string_view kLast = "last";
 
 /// A name for one folder, without characters that are special for a shell or a file system.
 std::string plain(std::string_view name) {
@@ -83,7 +83,11 @@ Expected<std::string> newest_run() {
 
 Expected<std::string> run_named(const std::string& path) {
   std::error_code ignored;
-  return path == kLast && !fs::exists(path, ignored) ? newest_run() : path;
+  if (fs::exists(path, ignored)) return path;
+  if (path == kLastRun) return newest_run();
+  const std::string meant = did_you_mean(path, {kLastRun});
+  if (!meant.empty()) return Error{ErrorCode::kBadInput, path + ": no such file or folder." + meant};
+  return path;
 }
 
 }  // namespace dcmt::cli

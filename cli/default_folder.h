@@ -11,6 +11,9 @@ namespace dcmt::cli {
 /// The folder that contains the runs, below the current folder.
 inline constexpr char kRunsFolder[] = "dc-memtrace-out";
 
+/// The word for the newest run, and the path of commands that are given none.
+inline constexpr char kLastRun[] = "last";
+
 /// The name of the program in a command: "train" for `python -u ci/train.py --fast`, `torchrun train.py` and `python -m
 /// train`; else the command's first word.
 [[nodiscard]] std::string program_of(const std::vector<std::string>& command);
@@ -23,7 +26,7 @@ inline constexpr char kRunsFolder[] = "dc-memtrace-out";
 /// none.
 [[nodiscard]] Expected<std::string> newest_run();
 
-/// The newest run for "last", unless a file has that name; else the path itself.
+/// The newest run for kLastRun, unless a file has that name; else the path itself.
 [[nodiscard]] Expected<std::string> run_named(const std::string& path);
 
 }  // namespace dcmt::cli

@@ -14,6 +14,7 @@
 #include "cli/command_table.h"
 #include "cli/commands.h"
 #include "cli/manual.h"
+#include "cli/misspelt.h"
 #include "cli/parser.h"
 #include "trace/base/printable.h"
 
@@ -22,7 +23,6 @@ namespace {
 using dcmt::cli::add_all_commands;
 
 using dcmt::ErrorCode;
-using dcmt::cli::closest_command;
 using dcmt::cli::Command;
 using dcmt::cli::command_named;
 using dcmt::cli::kExitOk;
@@ -52,14 +52,15 @@ int usage_error(const std::string& message, const std::string& help) {
   return kExitUsage;
 }
 
-/// The deepest subcommand that was named, in the form that a user types.
-std::string called(const CLI::App& app) {
-  std::string text = "dc-memtrace";
-  for (const CLI::App* at = &app; !at->get_subcommands().empty();) {
-    at = at->get_subcommands().front();
-    text += " " + at->get_name();
+/// @param message  says what is wrong, if every word has a meaning
+int usage_error_of(const CLI::App& app, const std::string& message) {
+  const CLI::App* called = &app;  // the deepest subcommand that was named
+  std::string words = "dc-memtrace";
+  while (!called->get_subcommands().empty()) {
+    called = called->get_subcommands().front();
+    words += " " + called->get_name();
   }
-  return text;
+  return usage_error(dcmt::cli::misspelt(*called).value_or(message), words);
 }
 
 int dispatch(int argc, char** argv) {
@@ -90,9 +91,7 @@ int dispatch(int argc, char** argv) {
     return written.ok() ? static_cast<int>(kExitOk) : print_error(written.error());
   }
   if (const std::string_view word = argv[1]; !word.starts_with("-") && only == nullptr) {
-    const std::string_view closest = closest_command(word);
-    const std::string suggestion = closest.empty() ? "" : " Did you mean " + std::string(closest) + "?";
-    return usage_error("unknown command '" + std::string(word) + "'." + suggestion, "dc-memtrace");
+    return usage_error(dcmt::cli::unknown_command(word), "dc-memtrace");
   }
   // These words belong to the job. For the other commands, the parser's meaning of "--" is right.
   if (const std::string_view word = argv[1]; word == "run" || word == "check" || word == "prove") {
@@ -105,9 +104,9 @@ int dispatch(int argc, char** argv) {
   } catch (const CLI::Success& success) {
     return app.exit(success);
   } catch (const CLI::ParseError& error) {
-    return usage_error(error.what(), called(app));
+    return usage_error_of(app, error.what());
   } catch (const dcmt::cli::UsageError& error) {
-    return usage_error(error.message, called(app));
+    return usage_error_of(app, error.message);
   }
   return exit_code;
 }

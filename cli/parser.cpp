@@ -2,7 +2,26 @@
 
 #include <CLI/CLI.hpp>
 
+#include <algorithm>
+#include <charconv>
+#include <system_error>
+
+#include "cli/text.h"
+#include "trace/base/closest_word.h"
+
 namespace dcmt::cli {
+namespace {
+
+std::function<std::string(const std::string&)> whole_number_from(std::int64_t least) {
+  return [least](const std::string& text) -> std::string {
+    std::int64_t number = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+    const bool is_whole = error == std::errc() && end == text.data() + text.size();
+    return is_whole && number >= least ? "" : "'" + text + "' is no whole number from " + std::to_string(least) + " on";
+  };
+}
+
+}  // namespace
 
 bool Option::given() const { return !option_->empty(); }
 
@@ -13,8 +32,8 @@ Option Option::needs(Option other) const { return Option(option_->needs(other.op
 Option Option::excludes(Option other) const { return Option(option_->excludes(other.option_)); }
 Option Option::envname(const std::string& variable) const { return Option(option_->envname(variable)); }
 
-Option Option::positive() const { return Option(option_->check(CLI::PositiveNumber)); }
-Option Option::not_negative() const { return Option(option_->check(CLI::NonNegativeNumber)); }
+Option Option::positive() const { return Option(option_->check(whole_number_from(1), "POSITIVE")); }
+Option Option::not_negative() const { return Option(option_->check(whole_number_from(0), "NONNEGATIVE")); }
 Option Option::range(std::int64_t least, std::int64_t most) const {
   return Option(option_->check(CLI::Range(least, most)));
 }
@@ -22,7 +41,11 @@ Option Option::range_unsigned(std::uint64_t least, std::uint64_t most) const {
   return Option(option_->check(CLI::Range(least, most)));
 }
 Option Option::one_of(const std::vector<std::string>& words) const {
-  return Option(option_->check(CLI::IsMember(words)));
+  const auto wrong = [words](const std::string& given) -> std::string {
+    if (std::ranges::find(words, given) != words.end()) return {};
+    return "'" + given + "' is none of " + joined(words, ", ") + "." + did_you_mean(given, words);
+  };
+  return Option(option_->check(wrong, "{" + joined(words, ",") + "}"));
 }
 Option Option::check(const std::function<std::string(const std::string&)>& wrong) const {
   return Option(option_->check(wrong));

@@ -2,8 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include "cli/command_table.h"
-
 namespace dcmt::cli {
 namespace {
 
@@ -44,12 +42,6 @@ TEST(Text, TheLastColumnOfATableIsWrapped) {
             "  1.0 MiB  main: one two three four\n"
             "           five six\n");
   EXPECT_EQ(table.text(Style{}, "  "), "    bytes  held by\n  1.0 MiB  main: one two three four five six\n");
-}
-
-TEST(Commands, TheClosestIsSuggested) {
-  EXPECT_EQ(closest_command("reprot"), "report");
-  EXPECT_EQ(closest_command("shwo"), "show");
-  EXPECT_EQ(closest_command("frobnicate"), "");
 }
 
 }  // namespace

@@ -7,13 +7,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <algorithm>
-#include <array>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
 #include <sstream>
-#include <string_view>
+#include <system_error>
+
+#include "trace/base/closest_word.h"
 
 namespace dcmt::recorder {
 namespace {
@@ -27,42 +27,18 @@ int check_file(const std::string& path) {
   return S_ISREG(file.st_mode) && access(path.c_str(), X_OK) == 0 ? 0 : kNotExecutable;
 }
 
-/// How many letters differ, where two neighbours that changed places count once; the words have at most 64.
-std::size_t typing_errors(std::string_view word, std::string_view other) {
-  constexpr std::size_t kMost = 64;
-  if (word.size() >= kMost || other.size() >= kMost) return kMost;
-  std::array<std::array<std::size_t, kMost>, kMost> errors{};
-  for (std::size_t i = 0; i <= word.size(); ++i) {
-    for (std::size_t j = 0; j <= other.size(); ++j) {
-      if (i == 0 || j == 0) {
-        errors[i][j] = i + j;
-        continue;
-      }
-      const bool same = word[i - 1] == other[j - 1];
-      errors[i][j] = std::min({errors[i - 1][j] + 1, errors[i][j - 1] + 1, errors[i - 1][j - 1] + (same ? 0 : 1)});
-      const bool swapped = i > 1 && j > 1 && word[i - 1] == other[j - 2] && word[i - 2] == other[j - 1];
-      if (swapped) errors[i][j] = std::min(errors[i][j], errors[i - 2][j - 2] + 1);
-    }
-  }
-  return errors[word.size()][other.size()];
-}
-
 /// A file of the same folder whose name could be meant; empty if there is none.
 std::string file_with_like_name(const std::string& path) {
-  constexpr std::size_t kMostErrors = 2;
   const std::filesystem::path wanted(path);
   const std::filesystem::path folder = wanted.has_parent_path() ? wanted.parent_path() : ".";
-  std::string best;
-  std::size_t fewest = kMostErrors + 1;
+  std::vector<std::string> names;
   std::error_code error;
   for (std::filesystem::directory_iterator at(folder, error), end; !error && at != end; at.increment(error)) {
-    const std::string name = at->path().filename().string();
-    const std::size_t errors = typing_errors(wanted.filename().string(), name);
-    if (errors >= fewest || !at->is_regular_file(error)) continue;
-    fewest = errors;
-    best = wanted.has_parent_path() ? at->path().string() : name;
+    std::error_code ignored;
+    if (at->is_regular_file(ignored)) names.push_back(at->path().filename().string());
   }
-  return best;
+  const std::string name = closest_word(wanted.filename().string(), names);
+  return name.empty() || !wanted.has_parent_path() ? name : (wanted.parent_path() / name).string();
 }
 
 /// A process that dies with its parent must die with ours, too.
