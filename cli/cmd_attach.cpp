@@ -32,6 +32,7 @@ constexpr char kAttachFooter[] =
     "what would work. Ctrl-C and dc-memtrace detach end the recording; the process goes on.\n\n"
     "Examples:\n"
     "  dc-memtrace attach 4711 --steps 3\n"
+    "  dc-memtrace attach 4711 --live\n"
     "  dc-memtrace attach 4711 -o out --duration 60s --detail full --kernels\n"
     "  dc-memtrace attach --name train.py --all-ranks --steps 3\n"
     "  dc-memtrace attach 4711 --when 'reserved > 70GiB'";
@@ -147,6 +148,7 @@ void add_attach_command(Parser app, int& exit_code) {
                   "process");
   attach.add_flag("--wait", options->waits,
                   "Wait for a process that has not imported torch yet; at most as long as --duration");
+  add_live_option(attach, options);
   add_when_options(attach, options);
   auto watch = std::make_shared<std::vector<std::string>>();
   add_watch_option(attach, *watch);
@@ -156,6 +158,7 @@ void add_attach_command(Parser app, int& exit_code) {
     if (choice->pid == 0 && choice->name.empty() && !choice->all_ranks) {
       throw UsageError{"a process, --name GLOB or --all-ranks, is required"};
     }
+    check_live_option(*options);
     if (const Status set = set_watch(*watch, *options); !set.ok()) {
       exit_code = print_error(set.error());
       return;

@@ -20,7 +20,6 @@
 #include "cli/rank_summaries.h"
 #include "cli/recording_options.h"
 #include "cli/watch_places.h"
-#include "collector/recorder/console/status_line.h"
 #include "collector/recorder/drive/run.h"
 #include "collector/recorder/target/launch.h"
 #include "trace/base/printable.h"
@@ -152,10 +151,7 @@ void add_run_command(Parser app, int& exit_code) {
   run.add_flag("!--no-hold", options->holds,
                "Do not let the program wait while its variables are read. Without this option it waits some 10 ms at "
                "a time, 0.6 s and 0.2 % of its time in all");
-  run.add_flag(
-      "--live", options->live,
-      "Show the curve of the memory, what has most of it, the ranks, and the findings so far, in the last rows "
-      "of the terminal; the program's output goes on above");
+  add_live_option(run, options);
   run.add_flag("--streams", options->streams,
                "Find memory of a GPU that is handed out again while a stream still uses it: record what kernels and "
                "copies use, and what orders streams. Sets --detail full");
@@ -183,13 +179,8 @@ void add_run_command(Parser app, int& exit_code) {
     }
     if (options->command.empty()) throw UsageError{"a command, such as train.py, is required"};
     options->command = with_interpreter(std::move(options->command));
-    if (options->live && (options->quiet || *standby))
-      throw UsageError{"--live shows what --quiet or --standby does not"};
-    if (options->live && !recorder::terminal_has_last_rows()) {
-      throw UsageError{
-          "--live needs a terminal as standard error. Without it, dc-memtrace report last reads a "
-          "recording at any time"};
-    }
+    if (options->live && *standby) throw UsageError{"--live shows what --standby does not"};
+    check_live_option(*options);
     // If steps are named, only these are kept.
     if (!options->retention.steps.empty() && !every.given()) options->retention.every = 0;
     const char* mode = std::getenv(agent::kEnvStandby);

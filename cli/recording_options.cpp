@@ -6,6 +6,7 @@
 #include <string>
 
 #include "cli/installation.h"
+#include "collector/recorder/console/status_line.h"
 #include "collector/recorder/drive/child_process.h"
 #include "trace/base/detail.h"
 
@@ -48,6 +49,21 @@ void add_recording_options(Parser command, const std::shared_ptr<recorder::Recor
   command.add_flag("!--no-owners", options->owners,
                    "Do not read the program's memory during the run: it costs less, and no holder is named");
   command.add_flag("-q,--quiet", options->quiet, "No status line");
+}
+
+void add_live_option(Parser command, const std::shared_ptr<recorder::RecordingOptions>& options) {
+  command.add_flag(
+      "--live", options->live,
+      "Show the curve of the memory, what has most of it, the ranks, and the findings so far, in the last rows of the "
+      "terminal; other output goes on above");
+}
+
+void check_live_option(const recorder::RecordingOptions& options) {
+  if (!options.live) return;
+  if (options.quiet) throw UsageError{"--live shows what --quiet does not"};
+  if (recorder::terminal_has_last_rows()) return;
+  throw UsageError{
+      "--live needs a terminal as standard error. Without it, dc-memtrace report last reads a recording at any time"};
 }
 
 void set_installed_paths(recorder::RecordingOptions& options) {

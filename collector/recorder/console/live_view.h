@@ -1,4 +1,4 @@
-// What `run --live` shows below the program's output.
+// What `run --live` shows below the program's output, and `attach --live` in the last rows.
 #pragma once
 
 #include <cstdint>

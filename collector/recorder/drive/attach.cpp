@@ -73,7 +73,8 @@ Expected<Watched> wait_armed(const AttachOptions& options, SignalQueue& signals,
 
 Expected<AttachResult> attach(const AttachOptions& options) {
   SignalQueue signals(SignalsFor::kRecording);
-  StatusLine line(!options.quiet, StatusPlace::kCursorRow);
+  StatusLine line(!options.quiet, options.live ? StatusPlace::kLastRows : StatusPlace::kCursorRow);
+  signals.before_stop([&] { line.give_back(); });
   DCMT_ASSIGN_OR_RETURN(std::vector<Attachment> attachments, prepare(options, signals));
   DCMT_ASSIGN_OR_RETURN(const OperatorTables operators, compile_operator_tables(options.all_tables()));
   DCMT_ASSIGN_OR_RETURN(const TraceFolders folders, prepare_folders(options.folder, options.scratch));

@@ -59,7 +59,7 @@ Status AttachedProcesses::record() {
         DCMT_RETURN_IF_ERROR(leave({&each}));
       }
     }
-    line_.update([this](ScreenSize) { return status(); });
+    line_.update([this](ScreenSize screen) { return status(screen); });
     return Round{drained, session_.idle() || signals_.asked_to_end() || is_time_over()};
   };
   DCMT_RETURN_IF_ERROR(record_rounds(round));
@@ -164,10 +164,11 @@ Status AttachedProcesses::finish(One& one, bool left) {
   return session_.finish(*std::exchange(one.recorded, nullptr), lives ? "still running" : recorder.unseen_exit());
 }
 
-std::string AttachedProcesses::status() {
+std::string AttachedProcesses::status(ScreenSize screen) {
   const std::string waits =
       options_.when && !counts_from_ ? "waits for " + text_of(options_.when->condition) + " · " : "";
-  return waits + session_.status_line();
+  std::string text = waits + session_.status_line();
+  return options_.live ? live_.view(session_, std::move(text), screen) : text;
 }
 
 }  // namespace dcmt::recorder

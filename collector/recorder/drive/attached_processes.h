@@ -13,6 +13,7 @@
 #include "collector/recorder/drive/armed.h"
 #include "collector/recorder/drive/attach_options.h"
 #include "collector/recorder/drive/attachment.h"
+#include "collector/recorder/drive/live_figures.h"
 #include "collector/recorder/drive/session.h"
 #include "collector/recorder/drive/signal_queue.h"
 #include "trace/base/status.h"
@@ -55,12 +56,13 @@ class AttachedProcesses {
   Status leave(const std::vector<One*>& leaving);
   /// @param left  we have left the process; it did not end
   Status finish(One& one, bool left);
-  [[nodiscard]] std::string status();
+  [[nodiscard]] std::string status(ScreenSize screen);
 
   const AttachOptions& options_;
   SignalQueue& signals_;
   StatusLine& line_;
   Session& session_;
+  LiveFigures live_;
   std::vector<One> all_;
   Watched watched_;
   /// Begin of the requested duration; not before the condition is met, if there is one.

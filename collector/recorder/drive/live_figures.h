@@ -1,4 +1,4 @@
-// The figures of `run --live`, from the processes that are recorded.
+// The figures of `--live`, from the processes that are recorded.
 #pragma once
 
 #include <chrono>

@@ -37,6 +37,7 @@ struct RecordingOptions {
   bool holds = true;                         ///< hold programs for readings at points of their work
   bool replace = false;                      ///< replace a run in the folder
   bool quiet = false;                        ///< no status line
+  bool live = false;                         ///< a view of several rows in place of the status line
 
   /// All tables of operators.
   [[nodiscard]] std::vector<std::string> all_tables() const {

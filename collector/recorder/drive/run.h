@@ -18,7 +18,6 @@ struct ProvedKey {
 struct RunOptions : RecordingOptions {
   std::string libraries;       ///< folder of the agent and its providers
   bool wait_children = false;  ///< also record processes that outlive the command, to their end
-  bool live = false;           ///< a view of several rows in place of the status line
   std::vector<std::string> command;
   std::vector<ProvedKey> prove;  ///< ascending: what their releases leave is fenced, or as `prove_by` says
   std::string prove_by;          ///< as agent::kEnvProveBy

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 namespace dcmt::recorder {
 namespace {
@@ -33,6 +34,7 @@ SignalQueue::SignalQueue(SignalsFor whom) {
   } else {
     sigemptyset(&ours);
     for (const int signal : kAskToEnd) sigaddset(&ours, signal);
+    sigaddset(&ours, SIGTSTP);
     sigaddset(&ours, SIGPIPE);
   }
   pthread_sigmask(SIG_BLOCK, &ours, &before_);
@@ -56,6 +58,7 @@ void SignalQueue::read_all() {
     if (is_own(info)) continue;
     const auto signal = static_cast<int>(info.ssi_signo);
     asked_to_end_ |= std::ranges::find(kAskToEnd, signal) != kAskToEnd.end();
+    asked_to_stop_ |= signal == SIGTSTP;
     if (witness_) pending_.push_back({info, Clock::now()});
   }
 }
@@ -101,6 +104,10 @@ std::vector<signalfd_siginfo> SignalQueue::receive() {
 
 bool SignalQueue::asked_to_end() {
   read_all();
+  if (!witness_ && std::exchange(asked_to_stop_, false)) {
+    if (before_stop_) before_stop_();
+    stop_as_the_job(SIGTSTP);
+  }
   return asked_to_end_;
 }
 

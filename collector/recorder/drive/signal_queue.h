@@ -6,7 +6,9 @@
 
 #include <chrono>
 #include <deque>
+#include <functional>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "collector/recorder/drive/group_witness.h"
@@ -20,7 +22,7 @@ enum class SignalsFor {
   /// be sent to the job because it did not get them itself. A full disk quota and a closed terminal cause errors of a
   /// write, not the signals SIGXFSZ and SIGPIPE. The job gets this process's earlier signal mask and actions.
   kJob,
-  /// The recording, which a signal that asks a process to end ends. These signals and SIGPIPE are blocked.
+  /// The recording, which a signal that asks a process to end ends. These signals, SIGTSTP and SIGPIPE are blocked.
   kRecording,
 };
 
@@ -41,6 +43,8 @@ class SignalQueue {
   bool asked_to_end();
   /// Waits for another one.
   void forget_end() { asked_to_end_ = false; }
+  /// Of a recording: what to do before this process stops because of Ctrl-Z, which it does in asked_to_end().
+  void before_stop(std::function<void()> restore_terminal) { before_stop_ = std::move(restore_terminal); }
   /// Called in the child between fork and exec.
   void restore() const;
 
@@ -58,9 +62,10 @@ class SignalQueue {
   struct sigaction child_before_ {};
   std::optional<GroupWitness> witness_;  ///< for a job
   std::deque<Pending> pending_;
+  std::function<void()> before_stop_;
   SignalCounts group_{};  ///< signals that the group has got and this process has not
   Clock::time_point group_since_{};
-  bool asked_to_end_ = false;
+  bool asked_to_end_ = false, asked_to_stop_ = false;
 };
 
 /// Sends the job a signal that came for it.
