@@ -102,6 +102,20 @@ std::string headline(const Report& report, const Style& style) {
   return text;
 }
 
+/// Growth that a remark tells about: its holder is not known.
+const analyzer::Remark* remark_of_growth(const Report& report) {
+  const auto grows = [](const analyzer::Remark& each) { return each.per_step.value > 0; };
+  const auto found = std::ranges::find_if(report.remarks, grows);
+  return found != report.remarks.end() ? &*found : nullptr;
+}
+
+std::string growth_without_finding(const Report& report, const Style& style) {
+  const analyzer::Remark* const remark = remark_of_growth(report);
+  return remark != nullptr
+             ? fmt::format(", but memory grows by {} a {} (remark)", style.bytes(remark->per_step), remark->round)
+             : "";
+}
+
 std::string clean_line(const Report& report, const Style& style) {
   const model::FinalReleases& releases = report.final_releases;
   const std::int64_t persistent = report.releases.persistent;
@@ -112,7 +126,8 @@ std::string clean_line(const Report& report, const Style& style) {
                          "."
                    : "Memory was not refused, and nothing else was recorded (run --oom-only).";
   }
-  std::string text = fmt::format("No finding. Peak {}", style.bytes(peak.bytes));
+  std::string text =
+      fmt::format("No finding{}. Peak {}", growth_without_finding(report, style), style.bytes(peak.bytes));
   if (peak.at) text += " on " + where_of_peak(peak);
   if (releases.total > 0) {
     text += fmt::format("; {} of {} freed at once", grouped(releases.freed), counted(releases.total, "release"));
@@ -202,6 +217,10 @@ std::string next_command(const Report& report) {
     return fmt::format("dc-memtrace show storage {} {}", shell_word(report.path), report.watched->storage.value);
   }
   if (!report.findings.empty()) return wording::next_command(report.path, report.findings.front());
+  const analyzer::Remark* const grows = remark_of_growth(report);
+  if (grows != nullptr && grows->kind == analyzer::RemarkKind::kGrowsUnfollowed) {
+    return "dc-memtrace run --detail full " + report.facts.command;
+  }
   return fmt::format("dc-memtrace show peak {} --by {}", shell_word(report.path),
                      report.facts.of_snapshot() ? "site" : "category");
 }

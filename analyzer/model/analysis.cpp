@@ -13,6 +13,8 @@
 #include "analyzer/rules/kept.h"
 #include "analyzer/rules/rules.h"
 #include "analyzer/rules/said_twice.h"
+#include "analyzer/rules/steps_in_turn.h"
+#include "analyzer/rules/unfollowed_growth.h"
 #include "analyzer/rules/unnamed.h"
 #include "analyzer/storages/stacks.h"
 #include "trace/base/quantities.h"
@@ -164,6 +166,9 @@ Expected<Analysis> analyze(const TraceData& data, const Watch& watch) {
   std::ranges::move(kept(data, peaks, analysis.findings), std::back_inserter(analysis.remarks));
   std::ranges::move(unnamed(data, peaks), std::back_inserter(analysis.remarks));
   std::ranges::move(remarks_of_settings(data), std::back_inserter(analysis.remarks));
+  for (const auto& remark : {unfollowed_growth(data), steps_in_turn(data)}) {
+    if (remark) analysis.remarks.push_back(*remark);
+  }
   const std::vector<Remark> unheld = extract_unheld(data, analysis.findings);
   drop_said_twice(data, analysis.findings);
   identify(data, analysis.findings);

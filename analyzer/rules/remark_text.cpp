@@ -1,5 +1,6 @@
 #include "analyzer/rules/remarks.h"
 
+#include "trace/base/followed_bytes.h"
 #include "trace/base/quantities.h"
 
 namespace dcmt::analyzer {
@@ -61,6 +62,14 @@ std::string Remark::text() const {
                   ? "; the memory was not read while they were there, so who holds them is not known"
                   : "; no variable, list or graph was found that holds them. They may be garbage in cycles, which "
                     "Python's collector frees now and then: not judged");
+    case RemarkKind::kGrowsUnfollowed:
+      return "memory grows by " + rounded_bytes(per_step.value) + " a step in storages under " +
+             rounded_bytes(kFollowedBytes) + ", " + sum +
+             " in the steps that were judged. These are not followed one by one; with dc-memtrace run --detail full "
+             "they are, and what holds them is found";
+    case RemarkKind::kStepsInTurn:
+      return "a step is one optimizer's step here, not a turn of the loop: optimizers step in turn at " + place +
+             ". A call of dc_memtrace.step() at the end of a turn makes turns the steps";
     case RemarkKind::kSetting:
       return place + " had no effect on this run: " + why;
   }

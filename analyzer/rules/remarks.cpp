@@ -105,6 +105,10 @@ std::string_view name_of(RemarkKind kind) {
       return "kept";
     case RemarkKind::kGrows:
       return "grows";
+    case RemarkKind::kGrowsUnfollowed:
+      return "grows_unfollowed";
+    case RemarkKind::kStepsInTurn:
+      return "steps_in_turn";
     case RemarkKind::kSetting:
       return "setting";
     case RemarkKind::kUnknown:

@@ -12,16 +12,18 @@
 namespace dcmt::analyzer {
 
 enum class RemarkKind {
-  kPool,           ///< buffers that later gathers reuse: bytes kept by design
-  kStaysGathered,  ///< gathered in a forward without a known backward of it: an evaluation, an exception
-  kLate,           ///< releases whose storage another thread still held for a while
-  kUsesLeft,       ///< more uses were declared than releases ran, but the storage was freed
-  kUntracked,      ///< storages that were not tracked because there was no space
-  kFirstMissed,    ///< releases of parameters whose gathers were not observed
-  kUnknown,        ///< verdicts that lost records may have changed
-  kKept,           ///< storages of an earlier step at the peak or at the last reading, with their holder
-  kGrows,          ///< memory grows, and no holder was found except possibly garbage in cycles
-  kSetting,        ///< a setting of torch's allocator that had no effect
+  kPool,             ///< buffers that later gathers reuse: bytes kept by design
+  kStaysGathered,    ///< gathered in a forward without a known backward of it: an evaluation, an exception
+  kLate,             ///< releases whose storage another thread still held for a while
+  kUsesLeft,         ///< more uses were declared than releases ran, but the storage was freed
+  kUntracked,        ///< storages that were not tracked because there was no space
+  kFirstMissed,      ///< releases of parameters whose gathers were not observed
+  kUnknown,          ///< verdicts that lost records may have changed
+  kKept,             ///< storages of an earlier step at the peak or at the last reading, with their holder
+  kGrows,            ///< memory grows, and no holder was found except possibly garbage in cycles
+  kGrowsUnfollowed,  ///< storages that are too small to be followed become more
+  kStepsInTurn,      ///< several optimizers step in turn, and each one's step counts
+  kSetting,          ///< a setting of torch's allocator that had no effect
 };
 
 struct Remark {
@@ -30,10 +32,12 @@ struct Remark {
   std::int64_t parameters = 0;
   std::int64_t releases = 0;
   Bytes bytes = {};
-  Bytes per_step = {};              ///< for kGrows: a round
+  Bytes per_step = {};              ///< for kGrows and kGrowsUnfollowed: a round; else 0
   std::string_view round = "step";  ///< for kGrows: what a round is
-  std::string place = {};           ///< for kKept and kGrows: where most of them were made; for kSetting: what was set
-  std::string why = {};             ///< for kSetting
+  /// For kKept and kGrows: where most of them were made; for kStepsInTurn: the lines of the steps; for kSetting: what
+  /// was set.
+  std::string place = {};
+  std::string why = {};  ///< for kSetting
   std::optional<std::string> holder = {};
   bool unnamed = false;    ///< for kKept: made in the first step or before; no later line names the variable
   bool by_calls = false;   ///< for kKept: the program has no steps, so `steps` are calls
@@ -48,7 +52,8 @@ struct Remark {
   static void describe(auto&& field) {
     field("kind", &Remark::kind,
           "\"pool\", \"stays_gathered\", \"late\", \"uses_left\", \"untracked\", \"first_missed\", \"unknown\", "
-          "\"kept\", \"grows\", \"setting\"");
+          "\"kept\", \"grows\", \"grows_unfollowed\", \"steps_in_turn\", "
+          "\"setting\"");
     field("count", &Remark::count,
           "of a pool its buffers, of \"stays_gathered\" gathers, of \"kept\" and \"grows\" storages, else releases");
     field("parameters", &Remark::parameters, "distinct ones; 0 of a pool");
