@@ -161,3 +161,24 @@ raise SystemExit(3)
     (report,) = recorded.report(tmp_path / "out")
     (finding,) = report["findings"]
     assert [error["went_on"] for error in finding["out_of_memory"]] == [went_on]
+
+
+def test_the_report_says_what_to_keep_less_of(tmp_path):
+    (tmp_path / "fills.py").write_text(
+        "import torch\nkept = []\n"
+        "for _ in range(4):\n    kept.append(torch.ones(1 << 20))\n    torch.ones(1 << 18)\n"
+        f"torch.empty({IMPOSSIBLE}, dtype=torch.uint8)\n"
+    )
+    assert recorded.tool("run", "-o", tmp_path / "out", "fills.py", cwd=tmp_path).returncode == 1
+    said = recorded.tool("report", tmp_path / "out").stdout
+    assert "held        16.0 MiB by main" in said, said
+    assert "below" not in next(line for line in said.splitlines() if line.startswith("   fix "))
+
+
+def test_a_first_request_that_fails_is_kept(tmp_path):
+    (tmp_path / "first.py").write_text(f"import torch\ntorch.empty({IMPOSSIBLE}, dtype=torch.uint8)\n")
+    done = recorded.tool("run", "-o", tmp_path / "out", "first.py", cwd=tmp_path)
+    assert our_lines(done.stderr)[-1] == f"  next dc-memtrace show live {tmp_path / 'out'} --at oom"
+    assert recorded.tool("show", "live", tmp_path / "out", "--at", "oom").returncode == 0
+    (report,) = recorded.report(tmp_path / "out")
+    assert [finding["rule"] for finding in report["findings"]] == ["out_of_memory"]

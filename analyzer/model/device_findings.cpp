@@ -58,7 +58,12 @@ std::optional<OutOfMemoryStory> story_of_errors(const Analysis& analysis, const 
   OutOfMemoryStory story;
   const analyzer::OutOfMemory& oom = *finding.out_of_memory.front().oom;
   if (analysis.data->sums_only_at(oom.seq) == nullptr) {
-    story.alive = LiveSet(analysis.data, &analysis.phases, oom.device, oom.seq).by(analyzer::GroupBy::kSite);
+    const LiveSet alive(analysis.data, &analysis.phases, oom.device, oom.seq);
+    story.alive = alive.by(analyzer::GroupBy::kSite);
+    story.held = alive.by(analyzer::GroupBy::kHolder);
+    std::erase_if(story.held.groups, [](const analyzer::Group& each) {
+      return !each.largest_storage || each.name.starts_with(analyzer::kNotRead);
+    });
   }
   for (const analyzer::Finding& other : analysis.findings) {
     if (points_at(other, finding)) story.findings.push_back(other.number);

@@ -47,6 +47,7 @@ struct OutOfMemory {
 /// Further facts about the first of several similar errors.
 struct OutOfMemoryStory {
   std::optional<Groups> alive;         ///< by site; nullopt: rows of that part of the run were not kept
+  Groups held;                         ///< of these, by holder, as far as it is known
   std::vector<std::int64_t> findings;  ///< findings about releases whose storages were held at the error
   std::optional<bool> all_went_on;     ///< nullopt: a memory snapshot does not say it
 };

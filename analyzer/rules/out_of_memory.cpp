@@ -65,7 +65,7 @@ std::string fix_of(OomCause cause) {
     case OomCause::kNeeded:
       break;
   }
-  return "see below what was alive and where it was allocated, and keep less of it";
+  return "keep less of what was alive, ask for less at once (a smaller batch), or give the program more memory";
 }
 
 }  // namespace

@@ -46,16 +46,17 @@ std::string figures(const OutOfMemory& error, const Form& form) {
 /// Adds the first of a list, and the number of the others.
 template <class List, class Describe>
 void add_list(std::string_view label, const List& list, const Form& form, LabelledLines& facts,
-              const Describe& describe) {
+              const Describe& describe, std::string_view kind = "place") {
   for (std::size_t i = 0; i < std::min(form.most, list.size()); ++i) {
     facts.push_back({i == 0 ? std::string(label) : std::string(), describe(list[i])});
   }
   if (list.size() > form.most) {
-    facts.push_back({"", counted(static_cast<std::int64_t>(list.size() - form.most), "more place")});
+    facts.push_back({"", counted(static_cast<std::int64_t>(list.size() - form.most), fmt::format("more {}", kind))});
   }
 }
 
-void add_alive(const std::optional<model::Groups>& alive, const Form& form, LabelledLines& facts) {
+void add_alive(const model::OutOfMemoryStory& story, const Form& form, LabelledLines& facts) {
+  const std::optional<model::Groups>& alive = story.alive;
   if (!alive) {
     facts.push_back({"alive", "not kept of that part of the run"});
     return;
@@ -64,6 +65,8 @@ void add_alive(const std::optional<model::Groups>& alive, const Form& form, Labe
     const std::string from = group.blocks != 0 ? counted(group.blocks, "block") + " from" : "blocks";
     return fmt::format("{} in {} {}", form.bytes(group.bytes), from, group.name);
   });
+  const auto by = [&form](const Group& group) { return fmt::format("{} by {}", form.bytes(group.bytes), group.name); };
+  add_list("held", story.held.groups, form, facts, by, "holder");
 }
 
 void add_dead(const ReportedFinding& finding, const OutOfMemory& error, const Form& form, LabelledLines& facts) {
@@ -147,7 +150,7 @@ FindingWords out_of_memory_words(const ReportedFinding& finding, const Form& for
   LabelledLines& facts = words.facts;
   facts.push_back({"asked", asked(error, form)});
   facts.push_back({"had", figures(error, form)});
-  add_alive(finding.memory_ran_out->alive, form, facts);
+  add_alive(*finding.memory_ran_out, form, facts);
   if (error.dead.value > 0) add_dead(finding, error, form, facts);
   facts.push_back({"because", finding.why});
   if (const std::optional<bool> went_on = finding.memory_ran_out->all_went_on)

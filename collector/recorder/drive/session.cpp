@@ -30,7 +30,7 @@ bool has_content(const std::string& trace) {
   if (!database.ok()) return false;
   Expected<Statement> query = database->prepare(
       "SELECT EXISTS(SELECT 1 FROM storage) OR EXISTS(SELECT 1 FROM block) OR EXISTS(SELECT 1 FROM mark) "
-      "OR EXISTS(SELECT 1 FROM interval_curve)");
+      "OR EXISTS(SELECT 1 FROM interval_curve) OR EXISTS(SELECT 1 FROM oom)");
   if (!query.ok()) return false;
   const Expected<bool> row = query->step();
   return row.ok() && *row && query->integer(0) != 0;
