@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+import sys
 import time
 
 import life_safety
@@ -65,3 +66,11 @@ def test_a_program_without_tensors_was_followed(tmp_path):
     assert run(tmp_path / "out", "true").stderr == (
         "dc-memtrace: no process that was followed made a tensor: nothing was recorded\n"
     )
+
+
+def test_of_a_script_that_is_missing_only_python_speaks(tmp_path):
+    result = run(tmp_path / "out", sys.executable, "gna.py")
+    assert result.returncode == 2
+    (line,) = result.stderr.splitlines()
+    assert "can't open file" in line
+    assert "nothing was recorded" in recorded.one_line(recorded.tool("report", tmp_path / "out"), 3)

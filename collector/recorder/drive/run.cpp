@@ -190,10 +190,12 @@ Expected<RunResult> run(const RunOptions& options) {
     state.spool_folder.clear();
   }
   session.close();
-  if (result.traces.empty() && result.notes.empty()) {
-    result.notes.emplace_back("no process that was followed made a tensor: nothing was recorded");
-  }
   state.notes = result.notes;
+  if (result.traces.empty() && result.notes.empty()) {
+    state.notes.emplace_back("no process that was followed made a tensor: nothing was recorded");
+    // A program that failed has said why itself.
+    if (exit == 0) result.notes = state.notes;
+  }
   // If a trace could not be finished because the disk is full, the saved file is enough for a later report.
   const Status saved = save_run(options.folder, state);
   if (!saved.ok() && !session.unfinished()) result.notes.push_back(saved.error().message);
