@@ -31,12 +31,32 @@ bool uses_value(const FoundLine& found) {
   return found.file->values.names_one(*found.line) || found.file->values.makes(*found.line);
 }
 
+/// The text in the quotes of "['logits']…" or "[\"logits\"]…"; empty if the text does not begin so.
+std::string_view text_key(std::string_view entry) {
+  if (entry.size() < 2 || entry[0] != '[' || (entry[1] != '\'' && entry[1] != '"')) return {};
+  const std::size_t end = entry.find(entry[1], 2);
+  return end == npos ? std::string_view() : entry.substr(2, end - 2);
+}
+
+/// True if the text has entries of `name` by other keys than the holder: `metrics["loss"].append(…)` puts nothing into
+/// "main: metrics['logits']".
+bool names_other_key(std::string_view text, std::string_view name, std::string_view holder) {
+  const std::string_view key = text_key(holder.substr(std::min(holder.rfind(name) + name.size(), holder.size())));
+  bool other = false;
+  for (std::size_t at = text.find(name); !key.empty() && at != npos; at = text.find(name, at + 1)) {
+    const std::string_view there = text_key(text.substr(at + name.size()));
+    if (there == key) return false;
+    other |= !there.empty();
+  }
+  return other;
+}
+
 FoundLines statements_in(const UserFile& file, std::string_view holder) {
   const PathEnd target = end_of_path(holder);
   if (target.name.empty()) return {};
   FoundLines found = lines_of(file, [&](const PythonSource::Line& line) {
     const bool counts = target.function.empty() || file.source.is_within(line, target.function);
-    return counts && puts_into(line.bare, target);
+    return counts && puts_into(line.bare, target) && !names_other_key(line.text, target.name, holder);
   });
   if (!found.empty() || target.link.empty()) return found;
   return lines_of(file, [&](const PythonSource::Line& line) {
@@ -162,6 +182,12 @@ Storing stored_in(const UserFiles& files, std::string_view holder) {
   }
   const bool is_shown = std::ranges::any_of(statements, uses_value) || !calls.empty();
   if (!is_shown) calls = std::move(passes);
+  // A comprehension in the statement is called by it.
+  std::erase_if(calls, [&](const FoundLine& call) {
+    return std::ranges::any_of(statements, [&](const FoundLine& each) {
+      return each.file == call.file && each.line->number == call.line->number;
+    });
+  });
   return {texts_of(statements), texts_of(calls)};
 }
 

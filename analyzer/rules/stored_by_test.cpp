@@ -62,6 +62,8 @@ TEST(StoredByTest, EntriesAndWhatTheyAre) {
             (Lines{"train.py:15 by_step[len(\"losses.append(\")] = losses", "train.py:20 by_step['a'].extend(losses)"}))
       << "which of the two is not said";
   EXPECT_EQ(of("main: by_step['a']"), of("main: by_step"));
+  EXPECT_EQ(of("main: by_step['b']"), (Lines{"train.py:15 by_step[len(\"losses.append(\")] = losses"}))
+      << "by_step['a'] is another entry";
   EXPECT_EQ(of("other: queue"), (Lines{"train.py:24 queue.put(losses)"}));
 }
 
@@ -252,6 +254,12 @@ constexpr std::string_view kSteps =
 
 TEST(StoredByTest, CallersAreThoseOfTheStacks) {
   const Program program(kSteps, {{"lib/torch/x.py", "mul", 5}, {"train.py", "step", 3}, {"train.py", "main", 7}});
+  EXPECT_EQ(program.lines(kStatements, "main: run.log"), (Lines{"self.log.append(x * 2)"}));
+  EXPECT_EQ(program.lines(kCalls, "main: run.log"), (Lines{"run.step(2)"}));
+}
+
+TEST(StoredByTest, AComprehensionIsNotCalledFromElsewhere) {
+  const Program program(kSteps, {{"train.py", "<listcomp>", 3}, {"train.py", "step", 3}, {"train.py", "main", 7}});
   EXPECT_EQ(program.lines(kStatements, "main: run.log"), (Lines{"self.log.append(x * 2)"}));
   EXPECT_EQ(program.lines(kCalls, "main: run.log"), (Lines{"run.step(2)"}));
 }

@@ -22,8 +22,10 @@ void rank_by_bytes(std::vector<Each>& groups, std::int64_t total) {
 
 using ByName = std::map<std::pair<std::string, bool>, std::vector<const Block*>>;
 
-/// "model.layers" of "model.layers.3.mlp" for 2. An index between brackets belongs to its part.
+/// "model.layers" of "model.layers.3.mlp" for 2. An index between brackets belongs to its part, and so does "self." to
+/// the attribute that has the model.
 std::string first_parts(const std::string& name, std::size_t depth) {
+  if (name.starts_with("self.")) ++depth;
   std::size_t end = 0;
   for (; depth > 0 && end != std::string::npos; --depth) end = name.find('.', end == 0 ? 0 : end + 1);
   return name.substr(0, end);

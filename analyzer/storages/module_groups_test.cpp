@@ -34,6 +34,8 @@ TEST(ModuleGroups, AreJoinedByTheFirstPartsOfTheirNames) {
   EXPECT_EQ(one[0].bytes.value, 90);
   EXPECT_EQ(one[2].bytes.value, 5);
   EXPECT_EQ(at_depth(groups, 9).size(), groups.size());
+  EXPECT_EQ(at_depth({group("self.model.layers.0", 1, "parameter")}, 2)[0].name, "self.model.layers");
+  EXPECT_EQ(at_depth({group("self", 1, "parameter")}, 2)[0].name, "self");
 }
 
 }  // namespace

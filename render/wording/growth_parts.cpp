@@ -3,11 +3,11 @@
 namespace dcmt::wording {
 namespace {
 
-void add_statements(const char* label, const std::vector<analyzer::StoringStatement>& statements, const Form& form,
-                    LabelledLines& facts) {
+void add_statements(const char* first, const char* other, const std::vector<analyzer::StoringStatement>& statements,
+                    const Form& form, LabelledLines& facts) {
   if (statements.size() > form.most) return;
   for (const analyzer::StoringStatement& each : statements) {
-    facts.push_back({&each == statements.data() ? label : "", each.site + "   " + each.text});
+    facts.push_back({&each == statements.data() ? first : other, each.site + "   " + each.text});
   }
 }
 
@@ -20,8 +20,8 @@ std::string short_name(std::string_view holder) {
 
 void add_stored_by(const std::vector<analyzer::StoringStatement>& stored_by,
                    const std::vector<analyzer::StoringStatement>& called_at, const Form& form, LabelledLines& facts) {
-  add_statements(stored_by.size() == 1 ? "added at" : "one of", stored_by, form, facts);
-  add_statements("called at", called_at, form, facts);
+  add_statements("added at", "or at", stored_by, form, facts);
+  add_statements("called at", "", called_at, form, facts);
 }
 
 }  // namespace dcmt::wording

@@ -19,6 +19,12 @@ bool matches(const std::string& pattern, const std::string& text) {
 
 std::string file_of(const std::string& path) { return std::filesystem::path(path).filename().string(); }
 
+/// "train" of "/home/x/train.py".
+std::string script_of(const std::string& path) {
+  const std::filesystem::path file(path);
+  return file.extension() == ".py" ? file.stem().string() : "";
+}
+
 std::string listed(const std::vector<const TargetProcess*>& targets) {
   std::string text;
   for (std::size_t i = 0; i < targets.size() && i < kMostNamed; ++i) {
@@ -37,7 +43,9 @@ bool has_name(const TargetProcess& target, const std::string& pattern) {
   // python [options] train.py ..., python -m package.train ...
   for (std::size_t i = 1; i < words.size(); ++i) {
     if (words[i] == "-m" && i + 1 < words.size()) return matches(pattern, words[i + 1]);
-    if (!words[i].starts_with('-')) return matches(pattern, words[i]) || matches(pattern, file_of(words[i]));
+    if (words[i].starts_with('-')) continue;
+    const std::string names[] = {words[i], file_of(words[i]), script_of(words[i])};
+    return std::ranges::any_of(names, [&](const std::string& name) { return matches(pattern, name); });
   }
   return false;
 }

@@ -28,6 +28,7 @@ const std::vector<TargetProcess> kThere{
 TEST(ChooseTargets, ByName) {
   EXPECT_TRUE(has_name(kThere[0], "train.py"));
   EXPECT_TRUE(has_name(kThere[0], "tr*"));
+  EXPECT_TRUE(has_name(kThere[0], "train"));
   EXPECT_TRUE(has_name(kThere[0], "python3"));
   EXPECT_TRUE(has_name(kThere[0], "*/x/train.py"));
   EXPECT_TRUE(has_name(kThere[2], "package.*"));
