@@ -83,6 +83,16 @@ TEST_F(Process, AMisspeltNameHasASuggestion) {
   expect_error("report lsat", 3, "no such file or folder. Did you mean last?");
 }
 
+TEST_F(Process, AnOptionBehindTheProgramIsTheProgramsAndThatIsSaid) {
+  const auto note_of = [&](const std::string& words) {
+    return run("run -o " + trace.folder().string() + "/o " + words).err;
+  };
+  EXPECT_TRUE(
+      note_of("no-such-program --detail full").starts_with("dc-memtrace: --detail stands behind no-such-program"));
+  EXPECT_EQ(note_of("-- no-such-program --detail full").find("stands behind"), std::string::npos);
+  EXPECT_EQ(note_of("no-such-program --epochs 3").find("stands behind"), std::string::npos);
+}
+
 TEST_F(Process, WithoutAPathTheNewestRunIsMeant) {
   const auto in = [&](const std::string& arguments) { return run(arguments, "", trace.folder().string()); };
   for (const char* const command : {"report", "show peak", "show curve", "show ranks", "convert --to csv -o x.csv",

@@ -6,6 +6,7 @@
 #include <charconv>
 #include <cstdio>
 #include <cstdlib>
+#include <iterator>
 #include <memory>
 #include <sstream>
 #include <string>
@@ -74,6 +75,17 @@ std::string parse_steps(const std::string& list, std::vector<recorder::StepRange
     steps.push_back(range);
   }
   return steps.empty() ? "no step given" : "";
+}
+
+/// An option of ours behind the program, which gets it: most often it was meant for us. Empty: there is none.
+std::string option_behind(const std::vector<std::string>& command) {
+  static constexpr std::string_view kOurs[] = {"--detail",  "--live",     "--native", "--oom-only",
+                                               "--streams", "--max-disk", "--watch"};
+  for (std::size_t i = 1; i < command.size(); ++i) {
+    const std::string name = command[i].substr(0, command[i].find('='));
+    if (std::ranges::find(kOurs, name) != std::end(kOurs)) return name;
+  }
+  return {};
 }
 
 int run_in_standby(const recorder::RunOptions& options) {
@@ -178,6 +190,10 @@ void add_run_command(Parser app, int& exit_code) {
       throw UsageError{"unknown option " + options->command.front()};
     }
     if (options->command.empty()) throw UsageError{"a command, such as train.py, is required"};
+    if (const std::string option = option_behind(options->command); rest.empty() && !option.empty()) {
+      print_note(option + " stands behind " + options->command.front() +
+                 ", which gets it. Options of dc-memtrace come first; -- before the program says that this is meant");
+    }
     options->command = with_interpreter(std::move(options->command));
     if (options->live && *standby) throw UsageError{"--live shows what --standby does not"};
     check_live_option(*options);
