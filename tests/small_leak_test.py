@@ -79,3 +79,32 @@ def test_a_server_has_no_steps(tmp_path, keeps):
     assert found == ([("grows", "main.results", "dict")] if keeps == "all" else [])
     if keeps == "all":
         assert report["findings"][0]["bytes"] > report["peak"]["bytes"] / 2
+
+
+REPLAY = """
+import torch
+buffer = []
+net = torch.nn.Linear(64, 4)
+optimizer = torch.optim.SGD(net.parameters(), 0.01)
+for step in range(60):
+    state = torch.randn(64, 64)  # 16 KiB
+    buffer.append(state)
+    net(state).pow(2).mean().backward()
+    optimizer.step()
+    optimizer.zero_grad()
+"""
+
+
+def test_a_short_run_says_how_much_and_what_to_type(tmp_path):
+    """So few steps are over before the size is followed, unless the machine is slow: then it is a finding."""
+    (tmp_path / "replay.py").write_text(REPLAY)
+    recorded.record(tmp_path / "first", tmp_path / "replay.py")
+    said = recorded.tool("report", tmp_path / "first").stdout.splitlines()
+    if said[0].startswith("No finding"):
+        assert said[0].startswith("No finding, but memory grows by 16.0 KiB a step"), said[0]
+        assert said[-1].startswith("next: dc-memtrace run --detail full "), said[-1]
+    recorded.record(tmp_path / "second", tmp_path / "replay.py", detail="full")
+    (report,) = recorded.report(tmp_path / "second")
+    (remark,) = report["remarks"]
+    assert remark["text"].startswith("memory grows by 16.0 KiB a step: 60 storages, 960.0 KiB")
+    assert "/replay.py:7 <module>" in remark["text"]

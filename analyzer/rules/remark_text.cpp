@@ -65,8 +65,8 @@ std::string Remark::text() const {
     case RemarkKind::kGrowsUnfollowed:
       return "memory grows by " + rounded_bytes(per_step.value) + " a step in storages under " +
              rounded_bytes(kFollowedBytes) + ", " + sum +
-             " in the steps that were judged. These are not followed one by one; with dc-memtrace run --detail full "
-             "they are, and what holds them is found";
+             " in the steps that were judged. With dc-memtrace run --detail full the line that makes them is known; in "
+             "a longer run what holds them, too";
     case RemarkKind::kStepsInTurn:
       return "a step is one optimizer's step here, not a turn of the loop: optimizers step in turn at " + place +
              ". A call of dc_memtrace.step() at the end of a turn makes turns the steps";
