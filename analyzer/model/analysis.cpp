@@ -42,6 +42,20 @@ StringId device_of(const TraceData& data, const Finding& finding) {
   return {};
 }
 
+/// Storages that were there when all objects were read at the program's end, where it waits, and to which nothing led:
+/// no variable, and no cycle of Python's objects.
+std::int64_t searched_in_vain(const TraceData& data, const Growth& growth) {
+  const Scan* searched = nullptr;
+  for (const Scan& each : data.owners.scans) searched = each.everything && each.ended ? &each : searched;
+  if (searched == nullptr) return 0;
+  return std::ranges::count_if(growth.storages, [&](const GrowingStorage& each) {
+    const Storage* storage = data.storages.find(each.storage);
+    const auto paths = data.owners.paths_to(each.storage);
+    return storage != nullptr && storage->span.covers(searched->from) &&
+           (paths.empty() || paths.front().last_scan < searched->id);
+  });
+}
+
 /// Growth without a known holder is no finding: the next run of Python's collector may end it.
 std::vector<Remark> extract_unheld(const TraceData& data, std::vector<Finding>& findings) {
   const auto is_unheld = [](const Finding& each) { return each.rule == "grows" && each.growth->holder.empty(); };
@@ -54,6 +68,7 @@ std::vector<Remark> extract_unheld(const TraceData& data, std::vector<Finding>& 
     remark.bytes = finding.bytes;
     remark.seen = std::ranges::count_if(
         finding.growth->storages, [&](const GrowingStorage& each) { return data.owners.of(each.storage) != nullptr; });
+    remark.searched = searched_in_vain(data, *finding.growth);
     remark.per_step = finding.growth->per_round;
     remark.round = name_of(finding.growth->kind);
     remark.place = describe_site(data, finding.growth->sites.front().stack);

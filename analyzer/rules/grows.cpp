@@ -15,6 +15,7 @@
 #include "analyzer/rules/own_use.h"
 #include "analyzer/rules/rules.h"
 #include "analyzer/rules/small_kept.h"
+#include "analyzer/rules/used_modules.h"
 #include "analyzer/rules/usual_holders.h"
 #include "analyzer/storages/holder_names.h"
 #include "analyzer/storages/stacks.h"
@@ -256,6 +257,16 @@ bool keeps_graphs(const TraceData& data, const Growth& growth) {
   });
 }
 
+/// The path by the holder to one of its storages; empty: none was found.
+std::string_view way_to(const TraceData& data, const Growth& growth) {
+  for (auto each = growth.storages.rbegin(); each != growth.storages.rend(); ++each) {
+    for (const OwnerPath& path : data.owners.paths_to(each->storage)) {
+      if (path.confirmed && is_on(growth.holder, data.text(path.path))) return data.text(path.path);
+    }
+  }
+  return {};
+}
+
 /// Fills in the rounds of the place that made most: from the first one that added to the holder to the last of the run,
 /// or to the last one that added, if many have followed.
 void count_rounds(const Group& group, Growth& growth) {
@@ -339,7 +350,8 @@ namespace rules {
 
 std::vector<Finding> grows(const TraceData& data, const Releases&) {
   std::vector<Finding> findings;
-  const GrowingSites growing = growing_sites(data);
+  GrowingSites growing = growing_sites(data);
+  leave_out_used(data, growing);
   const Holding holding(data, growing);
   const OwnUse own_use(data, holding, growing);
   std::map<std::string, Group> groups = groups_of(data, growing, holding, own_use);
@@ -364,7 +376,7 @@ std::vector<Finding> grows(const TraceData& data, const Releases&) {
     group.held.move_to(growth);
     std::vector<StackId> made_at;
     for (const GrowingSite& site : growth.sites) made_at.push_back(site.stack);
-    growth.stored_by = stored_by(data, growth.holder, made_at);
+    growth.stored_by = stored_by(data, growth.holder, made_at, way_to(data, growth));
     free_at_storing(data, own_use, growth);
     if (group.keeps_small()) {
       growth.of_sums =

@@ -107,6 +107,41 @@ bool calls_one_of(std::string_view line, const std::set<std::string_view>& names
   return false;
 }
 
+bool calls_method_of(std::string_view line, const std::set<std::string_view>& names) {
+  if (is_definition(line)) return false;
+  for (const std::string_view name : names) {
+    for (std::size_t at = line.find(name); at != npos; at = line.find(name, at + 1)) {
+      if (at > 0 && is_of_name(line[at - 1])) continue;
+      std::string_view rest = line.substr(at + name.size());
+      if (!rest.starts_with('.')) continue;
+      rest.remove_prefix(1);
+      const std::size_t end = static_cast<std::size_t>(std::ranges::find_if_not(rest, is_of_name) - rest.begin());
+      if (end > 0 && rest.substr(end).starts_with('(')) return true;
+    }
+  }
+  return false;
+}
+
+bool passes_function(std::string_view line, const std::set<std::string_view>& functions, bool bound) {
+  if (is_definition(line)) return false;
+  for (const std::string_view name : functions) {
+    for (std::size_t at = line.find(name); at != npos; at = line.find(name, at + 1)) {
+      const std::string_view rest = trimmed(line.substr(at + name.size()));
+      if (at == 0 || is_of_name(line[at - 1]) || rest.empty() || (rest.front() != ',' && rest.front() != ')')) continue;
+      if (bound && line[at - 1] != '.') continue;
+      // What precedes it, apart from its object, is the bracket of a call, or another argument.
+      const std::string_view before = line.substr(0, at);
+      const auto object =
+          std::find_if_not(before.rbegin(), before.rend(), [](char each) { return is_of_name(each) || each == '.'; });
+      const std::string_view call = trimmed(std::string_view(before.begin(), object.base()));
+      if (call.ends_with('(') ? call.size() > 1 && is_of_name(call[call.size() - 2])
+                              : call.ends_with(',') || call.ends_with('='))
+        return true;
+    }
+  }
+  return false;
+}
+
 bool calls_function(std::string_view line, std::string_view function, const std::function<bool(std::string_view)>& of) {
   if (is_definition(line)) return false;
   for (std::size_t at = line.find(function); at != npos; at = line.find(function, at + 1)) {

@@ -19,6 +19,14 @@ namespace dcmt::analyzer {
 [[nodiscard]] bool calls_one_of(std::string_view line, const std::set<std::string_view>& names,
                                 const std::function<bool(std::string_view arguments)>& with);
 
+/// True if the line calls a method of an object of one of the names, "self.opt.step()".
+[[nodiscard]] bool calls_method_of(std::string_view line, const std::set<std::string_view>& names);
+
+/// True if the line passes one of these functions, and not its result, to a call: "register_hook(hook)",
+/// "finalize(self, self.close)".
+/// @param bound  only with an object
+[[nodiscard]] bool passes_function(std::string_view line, const std::set<std::string_view>& functions, bool bound);
+
 /// True if the line calls a function of this name. `of` says whether the object counts whose method it is; "": of none.
 [[nodiscard]] bool calls_function(std::string_view line, std::string_view function,
                                   const std::function<bool(std::string_view object)>& of);

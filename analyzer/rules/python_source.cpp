@@ -265,6 +265,13 @@ std::string_view PythonSource::statement_of(const Line& line) const {
   return {first.data(), static_cast<std::size_t>(end.data() + end.size() - first.data())};
 }
 
+std::set<std::string_view> PythonSource::functions() const {
+  std::set<std::string_view> names;
+  for (const Function& each : functions_) names.insert(each.name);
+  names.erase("");
+  return names;
+}
+
 bool PythonSource::is_within(const Line& line, std::string_view function) const {
   for (std::size_t at = line.function; at != 0; at = functions_[at].around) {
     if (functions_[at].name == function) return true;

@@ -69,6 +69,8 @@ class PythonSource {
   [[nodiscard]] std::string_view function_of(const Line& line) const { return functions_[line.function].name; }
   /// The function around the innermost one that has this line, as Line::function.
   [[nodiscard]] std::size_t function_around(const Line& line) const { return functions_[line.function].around; }
+  /// The names of all its functions.
+  [[nodiscard]] std::set<std::string_view> functions() const;
   /// True if a function of this name has the line, directly or in a function within it.
   [[nodiscard]] bool is_within(const Line& line, std::string_view function) const;
   /// True if the statement that has this line gives a variable a value, and its function deletes that variable by

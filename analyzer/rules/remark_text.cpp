@@ -58,7 +58,10 @@ std::string Remark::text() const {
     case RemarkKind::kGrows:
       return "memory grows by " + rounded_bytes(per_step.value) + " a " + std::string(round) + ": " +
              counted(count, "storage") + ", " + sum + ", most made at " + place +
-             (seen == 0
+             (2 * searched >= count
+                  ? "; a reading of all objects at the program's end found no variable, list, graph or cycle that "
+                    "holds them: something outside of Python's objects does, such as a library in C or atexit"
+              : seen == 0
                   ? "; the memory was not read while they were there, so who holds them is not known"
                   : "; no variable, list or graph was found that holds them. They may be garbage in cycles, which "
                     "Python's collector frees now and then: not judged");

@@ -39,11 +39,12 @@ struct Remark {
   std::string place = {};
   std::string why = {};  ///< for kSetting
   std::optional<std::string> holder = {};
-  bool unnamed = false;    ///< for kKept: made in the first step or before; no later line names the variable
-  bool by_calls = false;   ///< for kKept: the program has no steps, so `steps` are calls
-  std::int64_t steps = 0;  ///< for kKept: steps from the first one's creation to the peak; 0: of the last reading
-  TimeNs longest = {};     ///< for kLate: from a release to its free, at most
-  std::int64_t seen = 0;   ///< for kGrows: storages that existed when the memory was read
+  bool unnamed = false;       ///< for kKept: made in the first step or before; no later line names the variable
+  bool by_calls = false;      ///< for kKept: the program has no steps, so `steps` are calls
+  std::int64_t steps = 0;     ///< for kKept: steps from the first one's creation to the peak; 0: of the last reading
+  TimeNs longest = {};        ///< for kLate: from a release to its free, at most
+  std::int64_t seen = 0;      ///< for kGrows: storages that existed when the memory was read
+  std::int64_t searched = 0;  ///< for kGrows: those to which nothing led when all objects were read at the end
 
   /// The remark as one sentence.
   [[nodiscard]] std::string text() const;

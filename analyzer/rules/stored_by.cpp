@@ -82,11 +82,14 @@ FoundLines uses_in(const UserFile& file, std::string_view holder, bool with_valu
   });
 }
 
-/// Statements that give an object of the path what was made: by a call of which nothing has the result, or an entry.
+/// Statements that give an object of the path what was made: an entry; else by a call of which nothing has the result.
 FoundLines gifts_in(const UserFile& file, std::string_view holder) {
   const std::set<std::string_view> names = names_on_path(holder);
+  FoundLines found = lines_of(file, [&](const PythonSource::Line& line) {
+    return file.values.names_one(line) && puts_into_one_of(line.bare, names);
+  });
+  if (!found.empty()) return found;
   return lines_of(file, [&](const PythonSource::Line& line) {
-    if (file.values.names_one(line) && puts_into_one_of(line.bare, names)) return true;
     const bool has_one = std::ranges::any_of(names, [&](std::string_view name) { return has_name(line.bare, name); });
     return has_one && file.values.passes_one(line);
   });
@@ -107,6 +110,81 @@ FoundLines links_in(const UserFile& file, std::string_view holder) {
            std::ranges::any_of(links, [&](std::string_view link) { return given.contains(link); });
   });
 }
+
+/// True if the code gives such an attribute of another object a value: `previous.next = …`, but not `self.next = …`.
+bool gives_to_other(std::string_view code, std::string_view attribute) {
+  const std::string_view targets = code.substr(0, equal_sign(code, 0));
+  for (std::size_t at = targets.find(attribute); at != npos; at = targets.find(attribute, at + 1)) {
+    const std::string_view object = targets.substr(0, at);
+    const std::size_t end = at + attribute.size();
+    if (end < targets.size() && is_of_name(targets[end])) continue;
+    if (object.ends_with('.') && !object.ends_with("self.")) return true;
+  }
+  return false;
+}
+
+/// Statements by which an object of a cycle gives itself to another one: `previous.next = self`.
+FoundLines back_links_in(const UserFile& file, std::string_view holder) {
+  const std::set<std::string_view> links = links_of_cycle(holder);
+  return lines_of(file, [&](const PythonSource::Line& line) {
+    const std::size_t equal = equal_sign(line.bare, 0);
+    if (links.empty() || equal == npos) return false;
+    const std::vector<std::string_view> values = parts_of(line.bare.substr(equal + 1), ",");
+    return std::ranges::find(values, "self") != values.end() &&
+           std::ranges::any_of(links, [&](std::string_view link) { return gives_to_other(line.bare, link); });
+  });
+}
+
+/// Statements in which a library made it within a method of an object of the path: `opt.step()` for "main: opt.state".
+FoundLines own_methods_in(const UserFile& file, std::string_view holder) {
+  const std::set<std::string_view> names = names_on_path(holder);
+  return lines_of(file, [&](const PythonSource::Line& line) {
+    return file.innermost.contains(line.number) && calls_method_of(line.bare, names);
+  });
+}
+
+/// The variables of closures by which the way leads: "captured" of "hooks[3].__closure__['captured'][0]".
+std::set<std::string_view> closures_on(std::string_view way) {
+  constexpr std::string_view kClosure = ".__closure__['";
+  std::set<std::string_view> names;
+  for (std::size_t at = way.find(kClosure); at != npos; at = way.find(kClosure, at + 1)) {
+    const std::string_view name = way.substr(at + kClosure.size());
+    names.insert(name.substr(0, name.find('\'')));
+  }
+  return names;
+}
+
+/// Statements that pass on a function by which the way to what is kept leads: a callback with what it captures, whose
+/// object it has, or with its arguments.
+FoundLines callbacks_in(const UserFile& file, std::string_view way) {
+  const bool has_object = way.find(".__self__") != npos, has_arguments = way.find("args[") != npos;
+  const std::set<std::string_view> captured = closures_on(way);
+  std::set<std::string_view> functions;
+  if (has_object || has_arguments) functions = file.source.functions();
+  for (const PythonSource::Line& line : file.source.lines()) {
+    if (std::ranges::any_of(captured, [&](std::string_view name) { return has_name(line.bare, name); }) &&
+        file.source.function_around(line) != 0)
+      functions.insert(file.source.function_of(line));
+  }
+  const FoundLines found =
+      lines_of(file, [&](const PythonSource::Line& line) { return passes_function(line.bare, functions, has_object); });
+  return has_arguments ? rather(found, uses_value) : found;
+}
+
+/// Statements that give the variable its value, an object of C that keeps what it yields: `rows =
+/// itertools.cycle(read())`.
+FoundLines makers_in(const UserFile& file, std::string_view holder) {
+  const PathEnd target = end_of_path(holder.substr(0, holder.find(" (", holder.find(": ") + 1)));
+  return lines_of(file, [&](const PythonSource::Line& line) {
+    const std::string_view code = trimmed(line.bare);
+    if (target.attribute) return attributes_given_by(code).contains(target.name);
+    const bool counts = target.function.empty() || file.source.is_within(line, target.function);
+    return counts && !code.starts_with("for ") && names_given_by(code).contains(target.name);
+  });
+}
+
+/// True if the way leads to the storage inside an object of C: "main: rows (saved)[0]".
+bool leads_inside(std::string_view way) { return way.find(" (saved)") != npos || way.find(" (ahead)") != npos; }
 
 /// The functions that have one of the statements, but not the one with the variable that leads to the holder: calls of
 /// the others are on the way to it.
@@ -153,7 +231,16 @@ std::vector<StoringStatement> texts_of(const FoundLines& found) {
   return texts;
 }
 
-Storing stored_in(const UserFiles& files, std::string_view holder) {
+/// Where neither a name of the holder nor what was made is in a statement that says it.
+FoundLines by_way(const UserFiles& files, std::string_view holder, std::string_view way) {
+  FoundLines found = files.all([&](const UserFile& file) { return callbacks_in(file, way); });
+  if (found.empty()) found = files.all([&](const UserFile& file) { return own_methods_in(file, holder); });
+  if (found.empty() && leads_inside(way))
+    found = files.all([&](const UserFile& file) { return makers_in(file, holder); });
+  return found;
+}
+
+Storing stored_in(const UserFiles& files, std::string_view holder, std::string_view way) {
   if (const std::string_view function = cached_function(holder); !function.empty()) {
     // Who calls the function has its result put into the cache.
     if (FoundLines callers = files.callers_of({function}); !callers.empty()) return {texts_of(callers), {}};
@@ -172,6 +259,7 @@ Storing stored_in(const UserFiles& files, std::string_view holder) {
   FoundLines passes = files.all([&](const UserFile& file) { return passes_in(file, has_parameter); });
   if (statements.empty()) statements = in(gifts_in);
   if (statements.empty()) statements = in(captures_in);
+  if (statements.empty() && !(statements = in(back_links_in)).empty()) return {texts_of(statements), {}};
   if (statements.empty()) {
     const bool with_values = files.knows_values();
     statements = files.all([&](const UserFile& file) { return uses_in(file, holder, with_values); });
@@ -180,6 +268,7 @@ Storing stored_in(const UserFiles& files, std::string_view holder) {
     statements = in(links_in);
     calls = calls_of(files, statements, holder);
   }
+  if (statements.empty() && calls.empty() && passes.empty()) return {texts_of(by_way(files, holder, way)), {}};
   const bool is_shown = std::ranges::any_of(statements, uses_value) || !calls.empty();
   if (!is_shown) calls = std::move(passes);
   // A comprehension in the statement is called by it.
@@ -204,10 +293,11 @@ std::vector<StoringStatement> calls_on_path(std::string_view code, std::string_v
   return texts_of(uses_in(file, holder, false));
 }
 
-Storing stored_by(const TraceData& data, std::string_view holder, const std::vector<StackId>& made_at) {
-  return stored_in(UserFiles(data, made_at), holder);
+Storing stored_by(const TraceData& data, std::string_view holder, const std::vector<StackId>& made_at,
+                  std::string_view way) {
+  return stored_in(UserFiles(data, made_at), holder, way);
 }
 
-Storing stored_by(const TraceData& data, std::string_view holder) { return stored_in(UserFiles(data), holder); }
+Storing stored_by(const TraceData& data, std::string_view holder) { return stored_in(UserFiles(data), holder, {}); }
 
 }  // namespace dcmt::analyzer

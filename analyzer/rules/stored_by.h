@@ -42,9 +42,11 @@ struct Storing {
 };
 
 /// Searches the user's files that the storages' stacks pass through, as copied into the trace; where no statement there
-/// names the container, the user's other files; and where none does, calls on the path to it take their place. Files
-/// without a copy are not searched.
-[[nodiscard]] Storing stored_by(const TraceData& data, std::string_view holder, const std::vector<StackId>& made_at);
+/// names the container, the user's other files; and where none does, calls on the path to it take their place, and
+/// those that pass on a function by which the way leads. Files without a copy are not searched.
+/// @param way  the path to one of the storages; empty: not known
+[[nodiscard]] Storing stored_by(const TraceData& data, std::string_view holder, const std::vector<StackId>& made_at,
+                                std::string_view way = {});
 
 /// As above, in all of the user's files that the trace has.
 [[nodiscard]] Storing stored_by(const TraceData& data, std::string_view holder);

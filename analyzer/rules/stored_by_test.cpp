@@ -143,8 +143,9 @@ struct Program {
         data.sources.push_back({.path = frame.file, .text = std::string(code)});
     }
   }
-  Lines lines(const std::vector<StoringStatement> Storing::*part, std::string_view holder) const {
-    const Storing storing = stored_by(data, holder, {data.storages.begin()->birth.stack});
+  Lines lines(const std::vector<StoringStatement> Storing::*part, std::string_view holder,
+              std::string_view way = {}) const {
+    const Storing storing = stored_by(data, holder, {data.storages.begin()->birth.stack}, way);
     Lines lines;
     for (const StoringStatement& each : storing.*part) lines.push_back(each.text);
     return lines;
@@ -246,6 +247,65 @@ TEST(StoredByTest, AnAttributeThatLinksACycleIsGivenWhatWasMade) {
   constexpr std::string_view kHolder = "cycle PyNode (ctx) → ThroughBackward.out → PyNode";
   EXPECT_EQ(program.lines(kStatements, kHolder), (Lines{"if KEEP: ctx.out = y"}));
   EXPECT_EQ(program.lines(kCalls, kHolder), (Lines{"Through.apply(h)"}));
+}
+
+TEST(StoredByTest, ACycleIsClosedWhereAnObjectGivesItselfToAnother) {
+  const Program program(
+      "class Stage:\n  def __init__(self, value, previous):\n    self.value, self.previous, self.next = value, "
+      "previous, None\n"
+      "    if previous: previous.next = self\ndef main():\n  stage = Stage(net(x), stage)\nmain()\n",
+      {{"train.py", "main", 6}});
+  EXPECT_EQ(program.lines(kStatements, "cycle Stage.next → Stage.previous → Stage"),
+            (Lines{"if previous: previous.next = self"}));
+  EXPECT_EQ(program.lines(kStatements, "cycle Stage.me → Stage"), (Lines{"stage = Stage(net(x), stage)"}));
+}
+
+TEST(StoredByTest, ACallbackThatALibraryKeepsIsPassedToIt) {
+  const Program hook(
+      "def tap(layer):\n  captured = []\n  def hook(m, i, o):\n    captured.append(o)\n"
+      "  def other(m, i, o): return o\n  layer.register(other)\n  handle = layer.register(hook)\n"
+      "def main():\n  tap(net)\n  net(x)\nmain()\n",
+      {{"train.py", "main", 10}});
+  EXPECT_EQ(hook.lines(kStatements, "main: net._hooks", "main: net._hooks[3].__closure__['captured'][0]"),
+            (Lines{"handle = layer.register(hook)"}));
+  EXPECT_EQ(hook.lines(kStatements, "main: net._hooks"), Lines{}) << "nothing says that it is a function";
+  const Program method(
+      "class Session:\n  def __init__(self):\n    self.fakes = net(x)\n    weakref.finalize(self, self.close)\n"
+      "    weakref.finalize(self, note)\n    self.close()\n  def close(self): pass\n"
+      "def note(): pass\ndef main():\n  Session()\nmain()\n",
+      {{"train.py", "__init__", 3}, {"train.py", "main", 10}});
+  EXPECT_EQ(
+      method.lines(kStatements, "weakref.finalize._registry", "weakref.finalize._registry[<f>].func.__self__.fakes"),
+      (Lines{"weakref.finalize(self, self.close)"}));
+  const Program timer(
+      "def expire(row): pass\ndef main():\n  row = net(x)\n  timers[1] = loop.call_later(60, expire, row)\n"
+      "  timers[2] = loop.call_later(60, expire, None)\nmain()\n",
+      {{"train.py", "main", 3}});
+  EXPECT_EQ(timer.lines(kStatements, "run: runner._loop._scheduled", "run: runner._loop._scheduled[2]._args[0]"),
+            (Lines{"timers[1] = loop.call_later(60, expire, row)"}));
+}
+
+TEST(StoredByTest, AMethodOfTheHoldersObjectMadeItItself) {
+  const Program program("class Run:\n  def fit(self):\n    loss.backward()\n    self.opt.step()\nrun.fit()\n",
+                        {{"train.py", "fit", 4}});
+  EXPECT_EQ(program.lines(kStatements, "main.run.opt.state"), (Lines{"self.opt.step()"}));
+}
+
+TEST(StoredByTest, WhatAnIteratorOfCKeepsIsFromWhereItIsMade) {
+  const Program program(
+      "def main():\n  batches = itertools.cycle(loader)\n  for i, batch in zip(range(9), batches):\n    "
+      "loss = f(batch[0])\nmain()\n",
+      {{"train.py", "main", 3}});
+  EXPECT_EQ(program.lines(kStatements, "main: batches (saved)", "main: batches (saved)[0][1]"),
+            (Lines{"batches = itertools.cycle(loader)"}));
+}
+
+TEST(StoredByTest, AnEntryIsMoreThanACallThatNamesTheContainer) {
+  const Program program(
+      "def fill():\n  table = []\n  row = net(x)\n  table.append(row)\n  return table\n"
+      "def main():\n  table = fill()\n  print(min(table))\nmain()\n",
+      {{"train.py", "fill", 3}, {"train.py", "main", 7}});
+  EXPECT_EQ(program.lines(kStatements, "main: table"), (Lines{"table.append(row)"}));
 }
 
 constexpr std::string_view kSteps =

@@ -1,0 +1,57 @@
+#include "analyzer/rules/used_modules.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "analyzer/testing/test_trace.h"
+
+namespace dcmt::analyzer {
+namespace {
+
+using testing::TestTrace;
+using Handle = TestTrace::Handle;
+
+constexpr int kMembers = 12;
+
+/// A program that trains one module after the other and keeps all. `asked` of them run at the end.
+/// @param replaces  one module gets a new parameter each time
+std::size_t growing(int asked, bool replaces) {
+  TestTrace trace;
+  std::string modules;
+  const auto run = [&](int member) {
+    trace.module = "m" + std::to_string(replaces ? 0 : member);
+    trace.drop(trace.allocate(700));
+    trace.module.clear();
+  };
+  for (int i = 0; i < kMembers; ++i) {
+    trace.stack = {{"train.py", "main", 21}};
+    const Handle parameter = trace.allocate(100);
+    trace.held(parameter, {.containers = {"main: members"}, .path = "main: members[0]", .role = "parameter"});
+    modules +=
+        "UPDATE held SET module = (SELECT module.id FROM module JOIN string ON string.id = module.name "
+        "WHERE string.text = 'm" +
+        std::to_string(replaces ? 0 : i) + "') WHERE storage = " + std::to_string(trace.storage_id(parameter).value) +
+        ";";
+    trace.stack = {{"train.py", "main", 22}};
+    for (int step = 0; step < 16; ++step) run(i);
+  }
+  for (int i = 0; i < asked; ++i) run(i);
+  const TraceData data = trace.load(modules);
+  GrowingSites sites = growing_sites(data);
+  EXPECT_EQ(sites.sites.size(), 1u);
+  leave_out_used(data, sites);
+  return sites.sites.size();
+}
+
+TEST(UsedModules, MembersOfAnEnsembleThatIsAskedAtTheEndAreInUse) { EXPECT_EQ(growing(kMembers, false), 0u); }
+
+TEST(UsedModules, ModulesThatOnlyRanBeforeTheNextOneWasMadeAreNot) { EXPECT_EQ(growing(0, false), 1u); }
+
+TEST(UsedModules, TheBestOfManyIsNotMostOfThem) { EXPECT_EQ(growing(3, false), 1u); }
+
+TEST(UsedModules, AModuleUsesItsLatestParameterOnly) { EXPECT_EQ(growing(kMembers, true), 1u); }
+
+}  // namespace
+}  // namespace dcmt::analyzer
