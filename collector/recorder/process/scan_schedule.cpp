@@ -18,6 +18,8 @@ constexpr double kGrownBy = 1.5;
 constexpr double kLongImports = 1;
 /// Time between readings of variables while memory grows: in seconds, and as a share of the time of growth.
 constexpr double kBetween = 0.02, kBetweenShare = 0.125;
+/// So much later, in seconds, if the program is held for readings at times: it may be held now.
+constexpr double kInsteadOfHold = 0.05;
 /// Time until the next reading of variables without growth: in seconds, and as a share of the time since the first.
 constexpr double kQuiet = 0.5, kQuietShare = 0.3;
 /// A due reading waits until this share of the peak is allocated; successive readings use successive shares. Objects
@@ -56,7 +58,7 @@ bool ScanSchedule::is_due(scan::Scope scope, double now, const Progress& program
     const double next_quiet = is_first ? 0 : next_quiet_;
     const GrowingBytes& growing = program.growing;
     // A held program is read at its own points while it grows, unless it has none any more: its holds have a limit.
-    const double next_growing = next_near + (program.held ? kPatience : 0);
+    const double next_growing = next_near + (program.held ? kInsteadOfHold : 0);
     const bool grows = now >= next_growing && growing.signs >= kFollowedBytes && growing.signs != readings.growing;
     const double patience = std::max(kPatience, kPatienceShare * (now - began_.value_or(now)));
     const bool in_time = program.of_peak >= kOfPeak[quiet_ % kOfPeak.size()] ||

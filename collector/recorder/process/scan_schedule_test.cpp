@@ -53,11 +53,11 @@ TEST(ScanScheduleTest, GrowthIsReadWithoutAHoldWhereNoneCame) {
   EXPECT_TRUE(schedule.is_due(Scope::kVariables, 1.05, grows));
   grows.held = true;
   EXPECT_FALSE(schedule.is_due(Scope::kVariables, 1.05, grows)) << "a hold may come";
-  EXPECT_TRUE(schedule.is_due(Scope::kVariables, 1.3, grows));
-  schedule.done(Scope::kVariables, 1.3, 0.01, grows);
-  EXPECT_FALSE(schedule.is_due(Scope::kVariables, 1.6, grows)) << "it is the same as then";
+  EXPECT_TRUE(schedule.is_due(Scope::kVariables, 1.1, grows));
+  schedule.done(Scope::kVariables, 1.1, 0.01, grows);
+  EXPECT_FALSE(schedule.is_due(Scope::kVariables, 1.3, grows)) << "it is the same as then";
   grows.growing.signs *= 2;
-  EXPECT_TRUE(schedule.is_due(Scope::kVariables, 1.6, grows));
+  EXPECT_TRUE(schedule.is_due(Scope::kVariables, 1.3, grows));
 }
 
 TEST(ScanScheduleTest, APlainProgramIsReadAfterTenSecondsAndThenEverMoreSeldom) {
