@@ -25,7 +25,7 @@ Expected<ProcessMemory> ProcessMemory::load(Database& database) {
       column<&MappedRow::class_name>([](Mapped& mapped, std::string_view text) { mapped.kind = printable(text); }),
       column<&MappedRow::bytes, &Mapped::bytes>(), column<&MappedRow::torch, &Mapped::torch>(),
       column<&MappedRow::size, &Mapped::size>(), column<&MappedRow::mappings, &Mapped::mappings>(),
-      column<&MappedRow::name, &Mapped::name>()));
+      column<&MappedRow::name, &Mapped::name>(), column<&MappedRow::free, &Mapped::free>()));
   DCMT_RETURN_IF_ERROR(read_rows<ArrayHolder>(
       database, "ORDER BY scan, position", [&](const ArrayHolder& holder) { memory.holders.push_back(holder); },
       column<&ArrayHolderRow::scan, &ArrayHolder::scan>(), column<&ArrayHolderRow::path, &ArrayHolder::path>(),

@@ -37,7 +37,8 @@ struct Mapped {
   Bytes torch;       ///< the part of `bytes` in blocks of torch's allocator
   Bytes size;        ///< size of the mappings, used or not
   std::int64_t mappings = 0;
-  StringId name;  ///< the file of the largest mapping; zero: it has none
+  StringId name;              ///< the file of the largest mapping; zero: it has none
+  std::optional<Bytes> free;  ///< of malloc: what it has free in its heaps, at least
 
   [[nodiscard]] Bytes outside() const { return Bytes(bytes.value - torch.value); }
 };

@@ -32,6 +32,8 @@ constexpr double kConfirmedByNodes = 0.25;
 /// malloc has holes between tensors that are kept, where others were. In a list of equal outputs, the holes had 0.9
 /// times the size of the tensors. malloc's growth may be holes up to this multiple of the tensors' growth.
 constexpr double kMayBeHoles = 3;
+/// Of malloc's growth, the share that it must not have free.
+constexpr double kLeastInUse = 0.3;
 
 /// What the program has done by a point of its run: steps, or seconds since its imports.
 class Progress {
@@ -137,6 +139,20 @@ GrowingArrays growing_arrays(const TraceData& data, const Progress& progress, do
   return most;
 }
 
+/// True if the last reading that knows what malloc has free finds most of its growth there: models or batches of ever
+/// other sizes leave holes that the next ones do not fit into. What was free before the growth is not subtracted.
+bool is_mostly_free(const ProcessMemory& memory, const std::vector<const Resident*>& read) {
+  const Mapped* before = find_kind(memory.classes_of(*read.front()), "malloc");
+  const Mapped* after = nullptr;
+  for (const Resident* each : read) {
+    const Mapped* malloc = find_kind(memory.classes_of(*each), "malloc");
+    if (malloc != nullptr && malloc->free) after = malloc;
+  }
+  if (after == nullptr || before == nullptr) return false;
+  const double grown = number(after->outside()) - number(before->outside());
+  return grown - number(*after->free) < std::max(kLeast, kLeastInUse * grown);
+}
+
 std::string why_of(std::string_view kind) {
   if (kind == "numpy") return "arrays of numpy are added to it all the time, and none is freed";
   if (kind == "graph")
@@ -205,7 +221,8 @@ std::optional<OutsideGrowth> growth_of(const TraceData& data, const Progress& pr
     growth.after = arrays.holder->bytes;
     growth.file = {};
   }
-  const bool may_be_holes = growth.kind == "malloc" && steady->per_step <= kMayBeHoles * median_slope(torch);
+  const bool may_be_holes = growth.kind == "malloc" &&
+                            (steady->per_step <= kMayBeHoles * median_slope(torch) || is_mostly_free(memory, read));
   return may_be_holes ? std::nullopt : std::optional(std::move(growth));
 }
 

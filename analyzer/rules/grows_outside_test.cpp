@@ -57,6 +57,13 @@ TEST(GrowsOutside, WhatTheClassesDoNotConfirmIsNoFinding) {
   EXPECT_TRUE(findings_of({.kind = "stacks"}).empty());
 }
 
+TEST(GrowsOutside, WhatMallocHasFreeIsNotKept) {
+  EXPECT_TRUE(findings_of({.free = 1 << 20}).empty());
+  EXPECT_TRUE(findings_of({.free = 750 << 10}).empty()) << "a quarter is in use";
+  EXPECT_EQ(findings_of({.free = 500 << 10}).size(), 1u);
+  EXPECT_EQ(findings_of({.kind = "python", .free = 1 << 20}).size(), 1u);
+}
+
 TEST(GrowsOutside, ABufferThatIsFilledIsNoFinding) {
   EXPECT_TRUE(findings_of({.mapped = 0}).empty());
   EXPECT_TRUE(findings_of({.kind = "files", .mapped = 0}).empty());

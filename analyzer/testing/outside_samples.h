@@ -14,6 +14,7 @@ struct OutsideSamples {
   std::int64_t confirmed = 1 << 20;  ///< the part that the classes confirm
   std::int64_t mapped = 1 << 20;     ///< growth of the mappings
   std::int64_t torch = 0;            ///< bytes per step of torch's allocator
+  std::int64_t free = 0;             ///< bytes per step that malloc has free, at one more reading, after step 40
   bool gpu = false;           ///< of GPU 0 500 MB beside torch, 1 MB more each step; of GPU 1 200 MB of the process
   bool arrays = false;        ///< "main: rows" holds them, at two readings of the memory
   std::string type = "list";  ///< of their holder
@@ -38,9 +39,10 @@ inline Status add_outside_samples(const std::string& path, const OutsideSamples&
       " (9004, 'train.py:9');"
       "INSERT INTO mapped SELECT n, '" +
       how.kind + "', 60000000 + n" + confirmed + ", 5000000, 70000000 + n * " + std::to_string(how.mapped) +
-      ", 3, 9003 FROM temp.at" +
-      " WHERE n IN (SELECT 3 UNION SELECT max(n) FROM temp.at);"
-      "INSERT OR IGNORE INTO mapped SELECT n, 'libraries', 50000000, 0, 90000000, 30, NULL FROM temp.at"
+      ", 3, 9003, CASE n WHEN 40 THEN 40 * " + std::to_string(how.free) + " END FROM temp.at WHERE n IN (SELECT " +
+      (how.free > 0 ? "40 UNION SELECT " : "") +
+      "3 UNION SELECT max(n) FROM temp.at);"
+      "INSERT OR IGNORE INTO mapped SELECT n, 'libraries', 50000000, 0, 90000000, 30, NULL, NULL FROM temp.at"
       " WHERE n IN (SELECT 3 UNION SELECT max(n) FROM temp.at);"
       "INSERT OR REPLACE INTO meta VALUES('cgroup_limit', 500000000), ('cgroup_kills', 1), ('exit', 'signal 9');";
   if (how.gpu) {

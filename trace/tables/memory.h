@@ -38,6 +38,7 @@ struct MappedRow {
   std::int64_t bytes = 0, torch = 0, size = 0;
   std::int64_t mappings = 0;
   RowId name = 0;
+  std::optional<std::int64_t> free = {};
 
   static constexpr Table kTable{.name = "mapped",
                                 .meaning = "At some of these samples the same, by what the pages are mapped for.",
@@ -54,6 +55,10 @@ struct MappedRow {
     column(&MappedRow::size, Cell{"size", "bytes", "of the mappings, used or not"});
     column(&MappedRow::mappings, Cell{"mappings", "number", ""});
     column(&MappedRow::name, OrNull{"name", "string", "the file of the largest one"});
+    column(&MappedRow::free, Cell{"free", "bytes",
+                                  "of `malloc`: what it has free in its heaps, at least; NULL: not read, which it is "
+                                  "while memory that is not torch's grows",
+                                  18});
   }
 };
 

@@ -5,6 +5,8 @@
 
 #include "collector/agent/clock.h"
 #include "collector/recorder/process/own_clock.h"
+#include "collector/scan/memory/process_memory.h"
+#include "collector/scan/native/malloc_holes.h"
 #include "trace/sql/meta_keys.h"
 
 namespace dcmt::recorder {
@@ -26,6 +28,13 @@ constexpr double kGrownShare = 0.25;
 constexpr double kNearLimit = 0.9;
 /// Growth that is worth another reading of variables: they may hold it.
 constexpr std::int64_t kWorthReading = std::int64_t{8} << 20;
+/// Larger heaps would need too much time.
+constexpr std::uint64_t kLargestHeaps = std::uint64_t{512} << 20;
+
+std::optional<std::int64_t> free_of_malloc(pid_t pid) {
+  Expected<scan::ProcessMemory> memory = scan::ProcessMemory::open(pid);
+  return memory.ok() ? scan::free_bytes_of_malloc(*memory, kLargestHeaps) : std::nullopt;
+}
 
 }  // namespace
 
@@ -40,16 +49,17 @@ void SampleSchedule::sampled(double now, std::int64_t steps) {
   steps_ = steps;
 }
 
-bool SampleSchedule::classes_are_due(double now, std::int64_t steps, std::int64_t outside) const {
+bool SampleSchedule::classes_are_due(double now, std::int64_t steps, OutsideThen outside) const {
   // A program that is killed in its first steps, or has none, needs a reading, too.
   if (steps < kWarmUp && (now < 1 || now < next_classes_)) return false;
   if (spent_ + took_ > kClassesFree + kClassesShare * now) return false;
   if ((steps >= kWarmUp && !has_read_classes_) || now >= next_classes_) return true;
-  const double worth = std::max(static_cast<double>(kGrown), kGrownShare * static_cast<double>(outside_));
-  return static_cast<double>(outside - outside_) >= worth;
+  if (outside.grown >= std::max(kGrown, 2 * outside_.grown)) return true;
+  const double worth = std::max(static_cast<double>(kGrown), kGrownShare * static_cast<double>(outside_.bytes));
+  return static_cast<double>(outside.bytes - outside_.bytes) >= worth;
 }
 
-void SampleSchedule::classes_read(double now, std::int64_t steps, double took, std::int64_t outside) {
+void SampleSchedule::classes_read(double now, std::int64_t steps, double took, OutsideThen outside) {
   has_read_classes_ = steps >= kWarmUp;
   spent_ += took;
   took_ = took;
@@ -95,15 +105,17 @@ Expected<bool> MemorySamples::sample(double now, const TorchThen& torch, const B
   const std::int64_t outside = memory->anonymous + memory->shared - torch.bytes;
   outside_ = outside;
   if (torch.steps >= kWarmUp) growth_.see(outside);
-  if (classes || schedule_.classes_are_due(now, torch.steps, outside)) {
+  const OutsideThen then{outside, growth_.grown()};
+  if (classes || schedule_.classes_are_due(now, torch.steps, then)) {
     const double before = agent::thread_cpu_seconds();
-    DCMT_RETURN_IF_ERROR(write_classes(torch.bytes, blocks));
-    schedule_.classes_read(now, torch.steps, agent::thread_cpu_seconds() - before, outside);
+    // At the program's end, what its functions had is free.
+    DCMT_RETURN_IF_ERROR(write_classes(torch.bytes, blocks, then.grown > 0 && !classes));
+    schedule_.classes_read(now, torch.steps, agent::thread_cpu_seconds() - before, then);
   }
   return true;
 }
 
-Status MemorySamples::write_classes(std::int64_t torch, const Blocks& blocks) {
+Status MemorySamples::write_classes(std::int64_t torch, const Blocks& blocks, bool with_free) {
   const std::vector<BlockPlace> places = blocks();
   std::int64_t followed = 0;
   for (const BlockPlace& each : places) followed += static_cast<std::int64_t>(each.bytes);
@@ -117,6 +129,7 @@ Status MemorySamples::write_classes(std::int64_t torch, const Blocks& blocks) {
     if (each.mappings == 0) continue;
     MappedRow row{latest_, name_of(static_cast<MappingClass>(i)), each.bytes, each.torch, each.size, each.mappings, 0};
     DCMT_ASSIGN_OR_RETURN(row.name, writer_.intern_or_null(each.largest));
+    if (with_free && &each == &malloc) row.free = free_of_malloc(pid_);
     DCMT_RETURN_IF_ERROR(writer_.write(row));
   }
   return {};

@@ -24,6 +24,12 @@ struct TorchThen {
   std::int64_t bytes = 0;  ///< allocated
 };
 
+/// Bytes that are not torch's, at a sample.
+struct OutsideThen {
+  std::int64_t bytes = 0;
+  std::int64_t grown = 0;  ///< lasting growth since the first steps
+};
+
 /// Decides when to sample. Times are seconds since the first sample. Thread-safety: none.
 class SampleSchedule {
  public:
@@ -31,8 +37,8 @@ class SampleSchedule {
   [[nodiscard]] bool is_due(double now, std::int64_t steps) const;
   void sampled(double now, std::int64_t steps);
   /// True if the classes are due at a sample with this many bytes outside torch.
-  [[nodiscard]] bool classes_are_due(double now, std::int64_t steps, std::int64_t outside) const;
-  void classes_read(double now, std::int64_t steps, double took, std::int64_t outside);
+  [[nodiscard]] bool classes_are_due(double now, std::int64_t steps, OutsideThen outside) const;
+  void classes_read(double now, std::int64_t steps, double took, OutsideThen outside);
 
  private:
   double latest_ = -1;
@@ -40,7 +46,7 @@ class SampleSchedule {
   double spent_ = 0;               ///< on classes, in seconds
   double took_ = 0;                ///< duration of the latest reading of them
   double next_classes_ = 0;        ///< without growth
-  std::int64_t outside_ = 0;       ///< at the latest reading of the classes
+  OutsideThen outside_;            ///< at the latest reading of the classes
   bool has_read_classes_ = false;  ///< after the first steps
 };
 
@@ -82,7 +88,7 @@ class MemorySamples {
  private:
   double seconds();  ///< since the first sample
   Expected<bool> sample(double now, const TorchThen& torch, const Blocks& blocks, bool classes);
-  Status write_classes(std::int64_t torch, const Blocks& blocks);
+  Status write_classes(std::int64_t torch, const Blocks& blocks, bool with_free);
 
   TraceWriter& writer_;
   const pid_t pid_;

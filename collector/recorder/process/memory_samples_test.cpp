@@ -35,20 +35,25 @@ TEST(SampleSchedule, ADayHasSomeThousandSamples) {
 
 TEST(SampleSchedule, ClassesAreReadAfterTheFirstStepsThenSeldomAndWithGrowth) {
   SampleSchedule schedule;
-  EXPECT_FALSE(schedule.classes_are_due(0.1, 2, 100 * kMiB));
-  EXPECT_TRUE(schedule.classes_are_due(0.1, 3, 100 * kMiB));
-  schedule.classes_read(0.1, 3, 0.01, 100 * kMiB);
-  EXPECT_FALSE(schedule.classes_are_due(0.5, 9, 110 * kMiB));
-  EXPECT_TRUE(schedule.classes_are_due(0.5, 9, 126 * kMiB));
-  EXPECT_TRUE(schedule.classes_are_due(1.1, 9, 100 * kMiB));
+  EXPECT_FALSE(schedule.classes_are_due(0.1, 2, {100 * kMiB}));
+  EXPECT_TRUE(schedule.classes_are_due(0.1, 3, {100 * kMiB}));
+  schedule.classes_read(0.1, 3, 0.01, {100 * kMiB});
+  EXPECT_FALSE(schedule.classes_are_due(0.5, 9, {110 * kMiB}));
+  EXPECT_TRUE(schedule.classes_are_due(0.5, 9, {126 * kMiB}));
+  EXPECT_TRUE(schedule.classes_are_due(1.1, 9, {100 * kMiB}));
+  EXPECT_FALSE(schedule.classes_are_due(0.5, 9, {110 * kMiB, 8 * kMiB}));
+  EXPECT_TRUE(schedule.classes_are_due(0.5, 9, {110 * kMiB, 16 * kMiB})) << "lasting growth";
+  schedule.classes_read(0.5, 9, 0.01, {110 * kMiB, 16 * kMiB});
+  EXPECT_FALSE(schedule.classes_are_due(0.6, 9, {120 * kMiB, 24 * kMiB}));
+  EXPECT_TRUE(schedule.classes_are_due(0.6, 9, {120 * kMiB, 32 * kMiB})) << "twice as much";
 }
 
 TEST(SampleSchedule, ClassesUseTheirShareOfTheRunAtMost) {
   SampleSchedule schedule;
   double spent = 0;
   for (double now = 0; now < 1000; now += 0.01) {
-    if (!schedule.classes_are_due(now, 100, static_cast<std::int64_t>(now * 1e9))) continue;
-    schedule.classes_read(now, 100, 0.04, static_cast<std::int64_t>(now * 1e9));
+    if (!schedule.classes_are_due(now, 100, {static_cast<std::int64_t>(now * 1e9)})) continue;
+    schedule.classes_read(now, 100, 0.04, {static_cast<std::int64_t>(now * 1e9)});
     spent += 0.04;
   }
   EXPECT_LE(spent, 0.2 + 0.002 * 1000 + 0.04);

@@ -135,6 +135,14 @@ std::optional<Range> HeapChunks::containing(Address address) const {
   return piece;
 }
 
+std::uint64_t HeapChunks::free_bytes() const {
+  std::uint64_t bytes = 0;
+  for (std::size_t i = 0; i + 1 < begins_.size(); ++i) {
+    if ((begins_[i] & kFree) != 0) bytes += (begins_[i + 1] & ~kAllFlags) - (begins_[i] & ~kAllFlags);
+  }
+  return bytes;
+}
+
 bool HeapChunks::is_listed_as_free(Range piece, Mirror& memory) const {
   const Address next = memory.word(piece.begin) ^ (piece.begin >> kLinkShift);
   if (next == 0) return true;

@@ -1,6 +1,7 @@
 // Finds the allocated chunks of glibc's malloc, by the sizes that malloc writes before each.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <vector>
@@ -24,6 +25,8 @@ class HeapChunks {
   /// The chunk that contains `address`, from malloc's result to its end; none if malloc has marked it as free, or
   /// has not given it out yet.
   [[nodiscard]] std::optional<Range> containing(Address address) const;
+  /// Bytes of the chunks that malloc has marked as free, or has not given out yet. Call it after finish().
+  [[nodiscard]] std::uint64_t free_bytes() const;
   /// True if a chunk is in one of malloc's lists of small free chunks, which have no mark, by its content in `memory`.
   /// Since glibc 2.32, links in these lists are not plain addresses.
   [[nodiscard]] bool is_listed_as_free(Range piece, Mirror& memory) const;

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "collector/scan/memory/process_memory.h"
+#include "collector/scan/native/malloc_holes.h"
 #include "collector/scan/native/memory_words.h"
 #include "collector/scan/testing/address_of.h"
 
@@ -131,6 +132,23 @@ TEST_F(HeapChunksTest, WhatIsNotMallocsHasNone) {
   EXPECT_FALSE(chunks.containing(address_of(&local)));
   EXPECT_FALSE(chunks.containing(0));
   EXPECT_FALSE(chunks.containing(~Address{0}));
+}
+
+TEST_F(HeapChunksTest, WhatIsFreeIsAsMallocCountsIt) {
+  mallopt(M_MMAP_THRESHOLD, 1 << 20);  // the reading's own memory is in no heap then
+  for (int i = 0; i < 4'000; ++i) allocate(5'000);
+  for (std::size_t i = 0; i < pieces_.size(); i += 2) {
+    std::free(pieces_[i]);
+    pieces_[i] = nullptr;
+  }
+  Expected<ProcessMemory> memory = ProcessMemory::open(getpid());
+  ASSERT_TRUE(memory.ok());
+  const std::optional<std::int64_t> found = free_bytes_of_malloc(*memory, std::uint64_t{1} << 30);
+  const auto counted = static_cast<double>(mallinfo2().fordblks);
+  ASSERT_TRUE(found);
+  EXPECT_GT(counted, 9e6);
+  EXPECT_NEAR(static_cast<double>(*found), counted, 0.05 * counted);
+  EXPECT_FALSE(free_bytes_of_malloc(*memory, 1 << 20)) << "they are larger";
 }
 
 /// Twenty chunks of 48 bytes, and then an invalid small size.
