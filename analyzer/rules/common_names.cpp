@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "analyzer/rules/python_source.h"
+#include "analyzer/storages/without_numbers.h"
 
 namespace dcmt::analyzer {
 namespace {
@@ -72,6 +73,11 @@ std::string without_digits(std::string_view path) {
   return result;
 }
 
+/// What names that differ in numbers have in common. A circle of classes is the same through any entry of a list.
+std::string alike_name(std::string_view path) {
+  return path.starts_with("cycle ") ? without_numbers(path) : without_digits(path);
+}
+
 std::string joined(std::span<const std::string_view> references) {
   std::string text;
   for (const std::string_view each : references) text += each;
@@ -127,7 +133,7 @@ void CommonNames::add(std::string_view path) {
 void CommonNames::complete() {
   for (const std::string& each : paths_) {
     const std::string name = chain_of(each);
-    without_numbers_[without_digits(name)].insert(name);
+    without_numbers_[alike_name(name)].insert(name);
   }
 }
 
@@ -139,7 +145,7 @@ std::string CommonNames::chain_of(std::string_view path) const {
 
 std::string CommonNames::of(std::string_view path) const {
   const std::string name = chain_of(path);
-  const auto alike = without_numbers_.find(without_digits(name));
+  const auto alike = without_numbers_.find(alike_name(name));
   return alike != without_numbers_.end() && alike->second.size() > 1 ? alike->first : name;
 }
 

@@ -62,6 +62,12 @@ TEST(CommonNames, NumbersInTheNamesOfAttributesDiffer) {
   EXPECT_EQ(names.of("main: head[1][1][1][0]"), "main: head[1]…[0]");
 }
 
+TEST(CommonNames, ACircleOfClassesIsOneThroughAnyEntry) {
+  const CommonNames names = names_of({"cycle A.rows → list[0] → B.a → A", "cycle A.rows → list[1] → B.a → A"});
+  EXPECT_EQ(names.of("cycle A.rows → list[1] → B.a → A"), "cycle A.rows → list[*] → B.a → A");
+  EXPECT_EQ(names_of({"cycle list[0] → list"}).of("cycle list[0] → list"), "cycle list[0] → list");
+}
+
 TEST(CommonNames, NumbersOfEntriesAndLinesStay) {
   const CommonNames names = names_of({"main: spans[12].f (a.py:50): x", "main: spans[13].f (a.py:49): x"});
   EXPECT_EQ(names.of("main: spans[12].f (a.py:50): x"), "main: spans[12].f (a.py:50): x");

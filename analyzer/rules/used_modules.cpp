@@ -23,13 +23,23 @@ ModuleId module_of(const TraceData& data, StorageId storage) {
   return held != nullptr ? held->module : ModuleId();
 }
 
+/// The birth of the latest whose module has run: a layer that was just added may not have.
+Sequence latest_that_ran(const TraceData& data, const OutlivingSite& site, const std::map<ModuleId, Sequence>& runs) {
+  for (auto living = site.living.rbegin(); living != site.living.rend(); ++living) {
+    const Sequence birth = living->storage->span.from_seq;
+    const auto run = runs.find(module_of(data, living->storage->id));
+    if (run != runs.end() && run->second > birth) return birth;
+  }
+  return {};
+}
+
 }  // namespace
 
 void leave_out_used(const TraceData& data, GrowingSites& growing) {
   const std::map<ModuleId, Sequence> runs = latest_runs(data);
   for (auto& [stack, site] : growing.sites) {
-    if (site.living.empty() || site.replaces()) continue;
-    const Sequence last = site.living.back().storage->span.from_seq;
+    const Sequence last = latest_that_ran(data, site, runs);
+    if (!last.valid() || site.replaces()) continue;
     std::set<StorageId> used;
     for (const Series& series : series_of(site)) {
       std::set<ModuleId> later;

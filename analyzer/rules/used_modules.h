@@ -6,7 +6,7 @@
 
 namespace dcmt::analyzer {
 
-/// Leaves out places most of whose storages belong to modules that make blocks after the latest of them was made, as
+/// Leaves out places most of whose storages belong to modules that make blocks after the latest that runs was made, as
 /// the members of an ensemble do that is asked at the end: the program has a larger model, and no leak. Of several
 /// storages of one kind that a module had one after the other, only the latest counts.
 void leave_out_used(const TraceData& data, GrowingSites& growing);

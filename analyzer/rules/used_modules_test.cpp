@@ -17,7 +17,8 @@ constexpr int kMembers = 12;
 
 /// A program that trains one module after the other and keeps all. `asked` of them run at the end.
 /// @param replaces  one module gets a new parameter each time
-std::size_t growing(int asked, bool replaces) {
+/// @param all  in each turn, all run that there are, but not the last one, which is added at the end
+std::size_t growing(int asked, bool replaces, bool all = false) {
   TestTrace trace;
   std::string modules;
   const auto run = [&](int member) {
@@ -35,7 +36,8 @@ std::size_t growing(int asked, bool replaces) {
         std::to_string(replaces ? 0 : i) + "') WHERE storage = " + std::to_string(trace.storage_id(parameter).value) +
         ";";
     trace.stack = {{"train.py", "main", 22}};
-    for (int step = 0; step < 16; ++step) run(i);
+    for (int step = 0; step < 16 && !all; ++step) run(i);
+    for (int each = 0; each <= i && all && i + 1 < kMembers; ++each) run(each);
   }
   for (int i = 0; i < asked; ++i) run(i);
   const TraceData data = trace.load(modules);
@@ -48,6 +50,8 @@ std::size_t growing(int asked, bool replaces) {
 TEST(UsedModules, MembersOfAnEnsembleThatIsAskedAtTheEndAreInUse) { EXPECT_EQ(growing(kMembers, false), 0u); }
 
 TEST(UsedModules, ModulesThatOnlyRanBeforeTheNextOneWasMadeAreNot) { EXPECT_EQ(growing(0, false), 1u); }
+
+TEST(UsedModules, LayersThatAreAddedAreInUseButForTheLastOne) { EXPECT_EQ(growing(0, false, true), 0u); }
 
 TEST(UsedModules, TheBestOfManyIsNotMostOfThem) { EXPECT_EQ(growing(3, false), 1u); }
 
