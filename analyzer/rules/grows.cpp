@@ -34,7 +34,7 @@ constexpr std::int64_t kManyFollowed = 3;
 struct Group {
   Growth growth;
   bool in_container = false;
-  const Container* container = nullptr;  ///< of siblings: the one with their entries, if a reading found it
+  std::set<ContainerId> containers;  ///< with what it has; empty: a variable
   HeldStorages held;
   struct OfSite {
     std::shared_ptr<const Rounds> rounds;
@@ -44,9 +44,13 @@ struct Group {
   std::map<StackId, OfSite> sites;
   std::set<Sequence> adding;  ///< ends of the rounds that added storages
 
-  /// True if the container has storages without rows, too.
-  [[nodiscard]] bool keeps_small() const {
-    return container != nullptr && container->small.value > 0 && adding.size() >= kFewestAdding;
+  /// What it has in storages without rows.
+  [[nodiscard]] SmallKept::Found small(const TraceData& data) const {
+    SmallKept::Found found;
+    if (adding.size() >= kFewestAdding) {
+      for (const ContainerId each : containers) found.add(*data.owners.container(each));
+    }
+    return found;
   }
   /// The birth of its first storage; zero if it may have had others before those of their sizes were tracked.
   [[nodiscard]] Sequence began() const {
@@ -119,12 +123,6 @@ bool holds_many(const TraceData& data, const CommonNames& names, const HeldBy& b
   return !has_one_value(path) || names.of(path) != path;
 }
 
-const Container* container_at(const TraceData& data, std::string_view path) {
-  const auto found =
-      std::ranges::find(data.owners.containers, path, [&](const Container& each) { return data.text(each.path); });
-  return found != data.owners.containers.end() ? &*found : nullptr;
-}
-
 /// What holds a value that larger ones replace: what had the latest of those that were read.
 HeldBy holder_of_replaced(const TraceData& data, const Living& living) {
   for (auto each = living.replaced.rbegin(); each != living.replaced.rend(); ++each) {
@@ -180,7 +178,7 @@ std::map<std::string, Group> groups_of(const TraceData& data, const GrowingSites
         group.in_container = true;
         group.growth.holder = holding.path_of(id);
         group.growth.place = data.text(container->place);
-        group.container = holding.is_of_siblings(id) ? container_at(data, holding.path_of(id)) : container;
+        group.containers = holding.members_of(id);
         if (!holding.is_inside(id)) group.growth.type = data.text(container->type);
         group.add(data, site, living, needed_until, seen, !common.otherwise, by.containers.size() == 1);
       }
@@ -235,7 +233,8 @@ Sequence let_go(const TraceData& data, StorageId storage, const Holding& holding
 void add_others_of_container(const TraceData& data, const GrowingSites& growing, const Holding& holding, Group& group) {
   const Rounds& rounds = *group.most_of_site().rounds;
   for (const Held& held : data.owners.held) {
-    const bool alone = !held.otherwise && held.containers.size() == 1 && held.containers[0] == group.container->id;
+    const auto has = [&](ContainerId each) { return group.containers.contains(each); };
+    const bool alone = !held.otherwise && !held.containers.empty() && std::ranges::all_of(held.containers, has);
     const Storage* storage = alone ? data.storages.find(held.storage) : nullptr;
     if (storage == nullptr || !storage->span.covers(growing.end)) continue;
     const auto site = growing.sites.find(storage->birth.stack);
@@ -357,15 +356,16 @@ std::vector<Finding> grows(const TraceData& data, const Releases&) {
   std::map<std::string, Group> groups = groups_of(data, growing, holding, own_use);
   std::map<StringId, SmallKept> small_kept;  // by device
   for (const auto& [name, group] : groups) {
-    if (!group.keeps_small()) continue;
+    const SmallKept::Found small = group.small(data);
+    if (small.bytes.value == 0) continue;
     const StringId device = device_of(data, group.held.first());
-    small_kept.try_emplace(device, data, device, growing.end).first->second.add(*group.container);
+    small_kept.try_emplace(device, data, device, growing.end).first->second.add(small);
   }
   for (auto& [name, group] : groups) {
     // Otherwise these are storages of the last rounds, which may still be dropped.
     if (group.adding.size() < kFewestAdding) continue;
     if (group.growth.holder.starts_with("cycle ")) add_collected(data, growing, group);
-    if (group.container != nullptr) add_others_of_container(data, growing, holding, group);
+    if (!group.containers.empty()) add_others_of_container(data, growing, holding, group);
     Finding finding;
     finding.rule = "grows";
     finding.classes.emplace_back("D01");
@@ -378,10 +378,8 @@ std::vector<Finding> grows(const TraceData& data, const Releases&) {
     for (const GrowingSite& site : growth.sites) made_at.push_back(site.stack);
     growth.stored_by = stored_by(data, growth.holder, made_at, way_to(data, growth));
     free_at_storing(data, own_use, growth);
-    if (group.keeps_small()) {
-      growth.of_sums =
-          small_kept.at(device).gaps(*group.container, *group.most_of_site().rounds, growth.storages, began);
-    }
+    if (const SmallKept::Found small = group.small(data); small.bytes.value > 0)
+      growth.of_sums = small_kept.at(device).gaps(small, *group.most_of_site().rounds, growth.storages, began);
     count_rounds(group, growth);
     finding.bytes = group.held.bytes();
     const std::int64_t adding = growth.rounds - (growth.begun_with.value > 0 ? 1 : 0);

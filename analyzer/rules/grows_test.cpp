@@ -491,6 +491,25 @@ TEST(Grows, WhatIsTooSmallForRowsGoesWithWhatHoldsIt) {
   }
 }
 
+/// Two readings found entries of one list that are containers of their own, the later one with more in them.
+TEST(Grows, WhatSiblingsHaveInSmallStoragesIsWhatTheLatestReadingFound) {
+  TestTrace trace;
+  Sums sums;
+  sums.become(trace, 300);
+  program(trace, 12, [&](int step) {
+    at(trace, 21);
+    const Handle kept = trace.allocate(100000);
+    sums.become(trace, 300 + 50 * (step + 1));
+    const std::string name = "main: rows[" + std::to_string(step % 2) + "].maps";
+    trace.held(kept, {.containers = {name}, .path = name + "[0]", .small = 300});
+  });
+  const TraceData data = trace.load(sums.changes());
+  const std::vector<Finding> findings = findings_of(data);
+  ASSERT_EQ(findings.size(), 1u);
+  EXPECT_EQ(findings[0].growth->holder, "main: rows[*].maps");
+  EXPECT_EQ(findings[0].predicted_peak, Bytes(5000 + 700 + 300 + 100000 + 50));
+}
+
 /// Sums of small blocks with 300 bytes of others, and 1,000 of each of the first six steps that a list keeps.
 TEST(Grows, WhatWasMadeBeforeItsSizeWasTrackedIsKeptToo) {
   TestTrace trace;

@@ -291,6 +291,33 @@ std::optional<bool> NextValues::begins_anew(const At& before, const At& after) c
   }
 }
 
+Sequence NextValues::end_of_function(std::string_view variable, Sequence after) {
+  const std::size_t root = variable.find(": ");
+  if (root == npos) return {};
+  const auto [found, is_new] = calls_.try_emplace(std::string(variable.substr(0, root)));
+  auto& [function, calls] = *found;
+  if (is_new) {
+    std::unordered_map<StackId, bool> known;
+    std::set<ThreadId> threads;  // in a call
+    for (const StatementUse::Event& event : program_.events()) {
+      const auto& [thread, id] = std::pair(event.storage->birth.thread, event.storage->birth.stack);
+      if (event.ends || !id.valid()) continue;
+      const auto [at, is_first] = known.try_emplace(id);
+      const Stack* stack = is_first ? data_.stacks.find(id) : nullptr;
+      for (; stack != nullptr && !at->second; stack = data_.stacks.find(stack->parent)) {
+        const Frame* frame = data_.frames.find(stack->frame);
+        at->second = frame != nullptr && data_.text(frame->function) == function;
+      }
+      at->second ? void(threads.insert(thread)) : void(threads.erase(thread));
+      if (calls.empty() || calls.back().second == threads.empty()) calls.emplace_back(event.seq, !threads.empty());
+    }
+  }
+  auto call = std::ranges::upper_bound(calls, after, {}, [](const auto& each) { return each.first; });
+  if (call != calls.begin() && !std::prev(call)->second) return after;
+  while (call != calls.end() && call->second) ++call;
+  return call != calls.end() ? call->first : Sequence();
+}
+
 Sequence NextValues::end_of_call(std::string_view function, const Storage& storage) const {
   const Stack* call = data_.stacks.find(storage.birth.stack);
   const auto is_of = [&](const Stack& stack) {

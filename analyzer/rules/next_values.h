@@ -39,6 +39,10 @@ class NextValues {
   /// True if a statement of the user's files reads the attribute of an object.
   [[nodiscard]] bool reads_attribute(std::string_view name) const;
 
+  /// When the function that has this variable, "main: x", is in no call any more, from `after` on. Zero: it stays, or
+  /// the variable is a module's.
+  [[nodiscard]] Sequence end_of_function(std::string_view variable, Sequence after);
+
   /// When the call of this function that made the storage, itself or by what it called, had ended. Zero: unknown, or it
   /// has made the storage in no such call.
   [[nodiscard]] Sequence end_of_call(std::string_view function, const Storage& storage) const;
@@ -75,6 +79,8 @@ class NextValues {
   const StatementUse& program_;
   std::map<std::string_view, Statements> variables_, attributes_;  ///< what gives them values
   std::map<std::string, Changes, std::less<>> changes_;
+  /// Of functions that were asked for: from when on each was in a call, or in none.
+  std::map<std::string, std::vector<std::pair<Sequence, bool>>, std::less<>> calls_;
   std::map<std::string, bool, std::less<>> libraries_;  ///< by function
   std::size_t visited_ = 0;                             ///< events, so far
   const Rounds backwards_;

@@ -163,5 +163,21 @@ TEST(NextValues, ACallHasEndedWhereItsFunctionIsNoMoreOrBeginsAgain) {
   EXPECT_FALSE(next.end_of_call("main", program.storage(after)).valid()) << "it goes on";
 }
 
+TEST(NextValues, AFunctionHasEndedWhereNoCallOfItIsLeft) {
+  SourceProgram program;
+  const testing::StackOf in_work{{"train.py", "work", 6}};
+  const Handle before = program.made_at(3), first = program.made_at(3, in_work), second = program.made_at(3, in_work);
+  const Handle between = program.made_at(4), third = program.made_at(3, in_work), after = program.made_at(4);
+  program.load("def main():\n  while True:\n    work()\n    ones(9)\ndef work():\n  x = ones(9)\n  y = x * 2\n");
+  const StatementUse statements(program.data, kGrowing);
+  NextValues next(program.data, statements);
+  EXPECT_EQ(next.end_of_function("work: x", program.birth(first)), program.birth(between));
+  EXPECT_EQ(next.end_of_function("work: x", program.birth(second)), program.birth(between));
+  EXPECT_EQ(next.end_of_function("work: x", program.birth(between)), program.birth(between)) << "it has ended";
+  EXPECT_EQ(next.end_of_function("work: x", program.birth(third)), program.birth(after));
+  EXPECT_FALSE(next.end_of_function("main: x", program.birth(before)).valid());
+  EXPECT_FALSE(next.end_of_function("train.x", program.birth(before)).valid());
+}
+
 }  // namespace
 }  // namespace dcmt::analyzer

@@ -163,7 +163,7 @@ OwnUse::OwnUse(const TraceData& data, const Holding& holding, const GrowingSites
     }
     add(of_site);
   }
-  for (const auto& [variable, uses] : of_variables) add(uses);
+  for (const auto& [variable, uses] : of_variables) add(uses, variable);
   add_turns(growing);
 }
 
@@ -227,7 +227,7 @@ void OwnUse::add_turns(const GrowingSites& growing) {
   }
 }
 
-void OwnUse::add(const Uses& uses) {
+void OwnUse::add(const Uses& uses, std::string_view variable) {
   std::map<Sequence, Sequence> made;  // by the end of the round: the last or the first one of it
   for (const Series& series : uses.series) {
     for (const Living* each : series) {
@@ -240,10 +240,12 @@ void OwnUse::add(const Uses& uses) {
     for (const Living* each : series) {
       const auto next = made.upper_bound(end_of(*each));
       const auto [until, is_new] = until_.try_emplace(each->storage->id, end_of(*each));
-      if (next == made.end()) {
+      // The last ones are the variable's until its function has ended.
+      const Sequence ends = next != made.end() ? next->second : next_values_.end_of_function(variable, end_of(*each));
+      if (!ends.valid()) {
         until->second.reset();
       } else if (until->second) {
-        until->second = std::max(*until->second, next->second);
+        until->second = std::max(*until->second, ends);
       }
     }
   }

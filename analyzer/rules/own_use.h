@@ -41,7 +41,8 @@ class OwnUse {
   /// Returns the variables that have the place's storages one after the other.
   std::set<std::string_view> add_by_statement(StackId stack, const OutlivingSite& site);
   void add_turns(const GrowingSites& growing);
-  void add(const Uses& uses);
+  /// @param variable  that has them; empty: none is known
+  void add(const Uses& uses, std::string_view variable = {});
   void add_next_values(const OutlivingSite& site);
   [[nodiscard]] std::optional<Sequence> until_end_of_round(const Living& living) const;
 

@@ -78,13 +78,13 @@ std::int64_t SmallKept::stays_at(Sequence at) const {
   return after != sums_.begin() ? std::prev(after)->stays : 0;
 }
 
-std::vector<Gap> SmallKept::gaps(const Container& container, const Rounds& rounds,
-                                 const std::vector<GrowingStorage>& storages, Sequence since) const {
-  const Scan* scan = data_.owners.scan(container.small_scan);
+std::vector<Gap> SmallKept::gaps(const Found& found, const Rounds& rounds, const std::vector<GrowingStorage>& storages,
+                                 Sequence since) const {
+  const Scan* scan = data_.owners.scan(found.scan);
   std::vector<Gap> gaps;
   if (scan == nullptr || of_containers_ == 0) return gaps;
   const std::int64_t others = others_at(scan->from, rounds, since);
-  const double share = static_cast<double>(container.small.value) / static_cast<double>(of_containers_);
+  const double share = static_cast<double>(found.bytes.value) / static_cast<double>(of_containers_);
   Needed needed(data_, rounds, storages);
   for (const Sum& sum : sums_) {
     const Span& span = sum.block->span;

@@ -19,11 +19,22 @@ class SmallKept {
   /// @param until  the end of the growth
   SmallKept(const TraceData& data, StringId device, Sequence until);
 
-  void add(const Container& container) { of_containers_ += container.small.value; }
-  /// The container's parts of the sums. After all containers were added. What a round made is needed as long as others
+  /// What the latest reading that found some found in the containers of a holder.
+  struct Found {
+    Bytes bytes;
+    ScanId scan;
+    void add(const Container& container) {
+      if (container.small.value == 0 || container.small_scan < scan) return;
+      if (container.small_scan > scan) bytes = {};
+      scan = container.small_scan;
+      bytes.value += container.small.value;
+    }
+  };
+  void add(const Found& found) { of_containers_ += found.bytes.value; }
+  /// The holder's parts of the sums. After all were added. What a round made is needed as long as others
   /// that it made, of `storages`.
   /// @param since  when it had nothing yet; zero: unknown
-  [[nodiscard]] std::vector<Gap> gaps(const Container& container, const Rounds& rounds,
+  [[nodiscard]] std::vector<Gap> gaps(const Found& found, const Rounds& rounds,
                                       const std::vector<GrowingStorage>& storages, Sequence since) const;
 
  private:

@@ -94,6 +94,50 @@ TEST(UseByReadings, WhatAVariableOfAnEndedCallHasWouldHaveEndedWithIt) {
   for (int i = 0; i + 1 < kTurns; ++i) EXPECT_EQ(until[i], loop.program.birth(loop.after[i])) << i;
 }
 
+/// A list keeps outputs with their graphs, and each turn ends with a backward. `graph` says until which age a reading
+/// in the turn finds the storage saved.
+std::vector<std::optional<Sequence>> uses_in_training(int graph, std::vector<Sequence>& done) {
+  SourceProgram program;
+  std::vector<Handle> kept;
+  for (int turn = 0; turn < kTurns; ++turn) {
+    kept.push_back(program.made_at(3, {{"train.py", "forward", 7}}));
+    program.made_at(4);
+    program.trace.begin_reading();
+    for (int i = 0; i <= turn; ++i) {
+      if (turn - i <= graph && turn < kTurns / 2)
+        program.trace.held(kept[i], {.path = "main: rows[0].grad_fn ReluBackward0._saved_result"});
+      program.trace.held(kept[i], {.containers = {"main: rows"}, .path = "main: rows[0]"});
+    }
+    program.trace.phase("backward", [&] {
+      program.trace.op(
+          "ReluBackward0", [&] { program.made_at(5); }, "backward");
+      program.made_at(5);
+    });
+    program.trace.step(turn);
+  }
+  program.load(std::string(kLoopCode));
+  for (const Operator& op : program.data.operators) done.push_back(op.span.to_seq);
+  const GrowingSites growing = growing_sites(program.data);
+  const OwnUse own_use(program.data, Holding(program.data, growing), growing);
+  std::vector<std::optional<Sequence>> all;
+  for (const auto& [stack, site] : growing.sites) {
+    for (const Living& living : site.living) {
+      if (living.storage->id == program.trace.storage_id(kept[all.size()])) all.push_back(own_use.until(living));
+      if (all.size() == kept.size()) return all;
+    }
+  }
+  return all;
+}
+
+TEST(UseByReadings, AGraphThatABackwardHasLetGoOfNeededItUntilThenAlsoThroughTheKeeper) {
+  std::vector<Sequence> done, of_kept;
+  const auto until = uses_in_training(0, done), kept = uses_in_training(kTurns, of_kept);
+  ASSERT_EQ(until.size(), static_cast<std::size_t>(kTurns));
+  ASSERT_EQ(done.size(), until.size());
+  for (int i = 0; i + 1 < kTurns; ++i) EXPECT_EQ(until[i], done[i]) << i;
+  EXPECT_NE(kept, until) << "no backward takes it from that graph";
+}
+
 TEST(UseByReadings, AnArgumentOfALibraryIsNoUseOfItsOwn) {
   const Loop argument([](int age) { return age == 0 ? Paths{"Linear.forward: input"} : Paths{}; });
   const Loop nothing([](int) { return Paths{}; });

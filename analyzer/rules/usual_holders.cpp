@@ -227,6 +227,16 @@ std::string_view Holding::path_of(ContainerId container) const {
   return name != names_.end() ? std::string_view(name->second) : data_.text(data_.owners.container(container)->path);
 }
 
+std::set<ContainerId> Holding::members_of(ContainerId container) const {
+  if (!is_of_siblings(container)) return {container};
+  std::set<ContainerId> siblings;
+  for (const Container& each : data_.owners.containers) {
+    if (data_.text(each.path) == path_of(container)) return {each.id};
+    if (joined(each.id) == joined(container)) siblings.insert(each.id);
+  }
+  return siblings;
+}
+
 bool Holding::is_inside(ContainerId container) const {
   const std::string_view path = data_.text(data_.owners.container(joined(container))->path);
   return path != path_of(container) && path.starts_with(path_of(container));

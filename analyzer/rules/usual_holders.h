@@ -59,6 +59,8 @@ class Holding {
   [[nodiscard]] std::string_view path_of(ContainerId container) const;
   /// True if the container stands for what is in the one with this path: for its entries.
   [[nodiscard]] bool is_inside(ContainerId container) const;
+  /// Those with what it stands for: the one with this path, if there is one; else the siblings.
+  [[nodiscard]] std::set<ContainerId> members_of(ContainerId container) const;
   /// True if the container stands for siblings.
   [[nodiscard]] bool is_of_siblings(ContainerId container) const { return joined_.contains(container); }
 
