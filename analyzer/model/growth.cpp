@@ -36,6 +36,7 @@ std::optional<Growth> growth_of(const TraceData& data, const analyzer::Finding& 
   std::ranges::stable_sort(growth.sites, std::greater(), &GrowthSite::bytes);
   growth.stored_by = from.stored_by.statements;
   growth.called_at = from.stored_by.calls;
+  growth.used_at = from.stored_by.uses;
   if (!from.storages.empty()) growth.example = from.storages.back().storage;
   return growth;
 }

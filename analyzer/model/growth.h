@@ -38,7 +38,7 @@ struct Growth {
   std::string_view unit;
   bool by_calls = false;
   std::vector<GrowthSite> sites;
-  std::vector<analyzer::StoringStatement> stored_by, called_at;
+  std::vector<analyzer::StoringStatement> stored_by, called_at, used_at;
   std::optional<StorageId> example;
 
   static constexpr std::string_view kShape = "growth";
@@ -67,6 +67,9 @@ struct Growth {
           "lines of the user's files that call the functions in which these statements stand: those that called them "
           "when a storage was made, else found by their text; if no line of both lists names what was made, lines "
           "that pass it to a call of which nothing has the result");
+    field("used_at", &Growth::used_at,
+          "statements of the same object that use its entries, found by their text: what they need is to stay, so "
+          "`predicted_peak_bytes` is the least");
     field("example", &Growth::example, "the storage of it that was made last");
   }
 };

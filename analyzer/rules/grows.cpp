@@ -377,6 +377,7 @@ std::vector<Finding> grows(const TraceData& data, const Releases&) {
     std::vector<StackId> made_at;
     for (const GrowingSite& site : growth.sites) made_at.push_back(site.stack);
     growth.stored_by = stored_by(data, growth.holder, made_at, way_to(data, growth));
+    if (group.containers.empty() || growth.type == "graph") growth.stored_by.uses.clear();
     free_at_storing(data, own_use, growth);
     if (const SmallKept::Found small = group.small(data); small.bytes.value > 0)
       growth.of_sums = small_kept.at(device).gaps(small, *group.most_of_site().rounds, growth.storages, began);

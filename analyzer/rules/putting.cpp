@@ -14,6 +14,12 @@ constexpr std::array<std::string_view, 10> kPuttingCalls = {
 /// These put something into their first argument.
 constexpr std::array<std::string_view, 4> kPuttingFunctions = {"heappush", "insort", "insort_left", "insort_right"};
 
+/// These count what they are given, or remove some of it.
+constexpr std::array<std::string_view, 8> kCountingFunctions = {"len",        "bool",  "id",      "type",
+                                                                "isinstance", "range", "heappop", "heapify"};
+constexpr std::array<std::string_view, 5> kRemovingCalls = {".remove(", ".pop(", ".popleft(", ".clear(", ".discard("};
+constexpr std::array<std::string_view, 4> kUsingCalls = {".values()", ".items()", ".get(", ".copy()"};
+
 /// True if the text after the name puts something into it, or into its entries.
 bool puts(std::string_view rest) {
   bool entry = false;
@@ -61,7 +67,9 @@ bool is_put_into(std::string_view before) {
   return std::ranges::find(kPuttingFunctions, std::string_view(last.base(), before.end())) != kPuttingFunctions.end();
 }
 
-bool puts_into_part(std::string_view line, const PathEnd& target) {
+/// Calls visit(what is before the name, what is behind it) wherever the line has the name, until that is true.
+template <class Visit>
+bool any_place(std::string_view line, const PathEnd& target, Visit visit) {
   for (std::size_t at = line.find(target.name); at != npos; at = line.find(target.name, at + 1)) {
     const std::size_t end = at + target.name.size();
     const char before = at == 0 ? ' ' : line[at - 1];
@@ -69,10 +77,44 @@ bool puts_into_part(std::string_view line, const PathEnd& target) {
     const bool of_object = before == '.';
     // A module's variable is an attribute if another module names it.
     const bool fits = target.attribute ? of_object : target.function.empty() || !of_object;
-    const std::string_view rest = line.substr(end);
-    if (fits && (puts(rest) || renews(rest, target.name) || is_put_into(line.substr(0, at)))) return true;
+    if (fits && visit(line.substr(0, at), line.substr(end))) return true;
   }
   return false;
+}
+
+bool puts_into_part(std::string_view line, const PathEnd& target) {
+  return any_place(line, target, [&](std::string_view before, std::string_view rest) {
+    return puts(rest) || renews(rest, target.name) || is_put_into(before);
+  });
+}
+
+/// True for "for x in self." and "torch.cat(self.", but not for "len(self.".
+bool is_given_on(std::string_view before) {
+  const auto is_of_object = [](char letter) { return is_of_name(letter) || letter == '.'; };
+  const auto begin_of_word = [](std::string_view text, auto is_of_word) {
+    return static_cast<std::size_t>(std::find_if_not(text.rbegin(), text.rend(), is_of_word).base() - text.begin());
+  };
+  if (before.ends_with('.')) before = before.substr(0, begin_of_word(before, is_of_object));
+  before = trimmed(before);
+  if (before.ends_with(',') || before.ends_with('*')) return true;
+  if (before.ends_with('(')) {
+    before.remove_suffix(1);
+    const std::string_view call = before.substr(begin_of_word(before, is_of_name));
+    return std::ranges::find(kCountingFunctions, call) == kCountingFunctions.end();
+  }
+  return before.ends_with(" in") && has_name(before, "for");
+}
+
+bool uses_entries_of(std::string_view before, std::string_view rest) {
+  rest = trimmed(rest);
+  if (rest.starts_with('[')) {
+    const std::string_view behind = rest.substr(std::min(behind_brackets(rest, 0), rest.size()));
+    const bool removes = std::ranges::any_of(kRemovingCalls, [&](auto call) { return behind.starts_with(call); });
+    return !removes && !trimmed(before).starts_with("del ");
+  }
+  if (std::ranges::any_of(kUsingCalls, [&](std::string_view call) { return rest.starts_with(call); })) return true;
+  const bool goes_on = rest.starts_with('.') || rest.starts_with('=') || rest.starts_with('(');
+  return !goes_on && is_given_on(before);
 }
 
 bool is_definition(std::string_view line) {
@@ -84,6 +126,10 @@ bool is_definition(std::string_view line) {
 
 bool puts_into(std::string_view line, const PathEnd& target) {
   return std::ranges::any_of(parts_of(line, ";"), [&](std::string_view part) { return puts_into_part(part, target); });
+}
+
+bool uses_entries(std::string_view line, const PathEnd& target) {
+  return !is_definition(line) && !puts_into(line, target) && any_place(line, target, uses_entries_of);
 }
 
 bool puts_into_one_of(std::string_view line, const std::set<std::string_view>& names) {

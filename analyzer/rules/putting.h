@@ -12,7 +12,10 @@ namespace dcmt::analyzer {
 /// True if the line puts something into what has the name, by `NAME.append(…)`, `NAME[…] = …`, `NAME += …` or the like,
 /// or gives it a value that is made of it, `NAME = [*NAME, x]`.
 [[nodiscard]] bool puts_into(std::string_view line, const PathEnd& target);
-/// The same for any object of one of the names.
+/// True if the line uses the entries of what has the name: `NAME[…]`, `for x in NAME`, `f(NAME)`, `NAME.values()`. Not
+/// if it counts them, removes or adds some.
+[[nodiscard]] bool uses_entries(std::string_view line, const PathEnd& target);
+/// The same as puts_into() for any object of one of the names.
 [[nodiscard]] bool puts_into_one_of(std::string_view line, const std::set<std::string_view>& names);
 
 /// True if the line calls one of the names, or a method of one, with arguments for which it holds.

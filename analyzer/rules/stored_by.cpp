@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <iterator>
 #include <set>
 #include <string>
 #include <utility>
@@ -61,6 +62,18 @@ FoundLines statements_in(const UserFile& file, std::string_view holder) {
   if (!found.empty() || target.link.empty()) return found;
   return lines_of(file, [&](const PythonSource::Line& line) {
     return attributes_given_by(trimmed(line.bare)).contains(target.link);
+  });
+}
+
+/// Statements of the same object that use what it has: `torch.cat(self.rows)` where `self.rows.append(x)` stores.
+FoundLines entries_used_in(const UserFile& file, const FoundLines& statements, std::string_view holder) {
+  const PathEnd target = end_of_path(holder);
+  if (target.name.empty() || !target.link.empty()) return {};
+  const auto is_there = [&](const FoundLine& each) { return each.file == &file; };
+  if (std::ranges::none_of(statements, is_there)) return {};
+  return lines_of(file, [&](const PythonSource::Line& line) {
+    const bool counts = target.function.empty() || file.source.is_within(line, target.function);
+    return counts && uses_entries(line.bare, target);
   });
 }
 
@@ -243,7 +256,7 @@ FoundLines by_way(const UserFiles& files, std::string_view holder, std::string_v
 Storing stored_in(const UserFiles& files, std::string_view holder, std::string_view way) {
   if (const std::string_view function = cached_function(holder); !function.empty()) {
     // Who calls the function has its result put into the cache.
-    if (FoundLines callers = files.callers_of({function}); !callers.empty()) return {texts_of(callers), {}};
+    if (FoundLines callers = files.callers_of({function}); !callers.empty()) return {texts_of(callers), {}, {}};
   }
   const auto in = [&](auto search) { return files.all([&](const UserFile& file) { return search(file, holder); }); };
   FoundLines statements = rather(in(statements_in), uses_value);
@@ -251,6 +264,9 @@ Storing stored_in(const UserFiles& files, std::string_view holder, std::string_v
   if (statements.empty()) {
     statements = files.others([&](const UserFile& file) { return statements_in(file, holder); });
   }
+  const auto entries_used = [&](const UserFile& file) { return entries_used_in(file, statements, holder); };
+  FoundLines uses = files.all(entries_used);
+  std::ranges::move(files.others(entries_used), std::back_inserter(uses));
   FoundLines calls = calls_of(files, statements, holder);
   // How what was made comes to the statement, or to a place that no statement of the user's files names. A statement in
   // a function without it has it by a parameter: what was only computed from it says nothing then.
@@ -259,7 +275,7 @@ Storing stored_in(const UserFiles& files, std::string_view holder, std::string_v
   FoundLines passes = files.all([&](const UserFile& file) { return passes_in(file, has_parameter); });
   if (statements.empty()) statements = in(gifts_in);
   if (statements.empty()) statements = in(captures_in);
-  if (statements.empty() && !(statements = in(back_links_in)).empty()) return {texts_of(statements), {}};
+  if (statements.empty() && !(statements = in(back_links_in)).empty()) return {texts_of(statements), {}, {}};
   if (statements.empty()) {
     const bool with_values = files.knows_values();
     statements = files.all([&](const UserFile& file) { return uses_in(file, holder, with_values); });
@@ -268,7 +284,7 @@ Storing stored_in(const UserFiles& files, std::string_view holder, std::string_v
     statements = in(links_in);
     calls = calls_of(files, statements, holder);
   }
-  if (statements.empty() && calls.empty() && passes.empty()) return {texts_of(by_way(files, holder, way)), {}};
+  if (statements.empty() && calls.empty() && passes.empty()) return {texts_of(by_way(files, holder, way)), {}, {}};
   const bool is_shown = std::ranges::any_of(statements, uses_value) || !calls.empty();
   if (!is_shown) calls = std::move(passes);
   // A comprehension in the statement is called by it.
@@ -277,7 +293,7 @@ Storing stored_in(const UserFiles& files, std::string_view holder, std::string_v
       return each.file == call.file && each.line->number == call.line->number;
     });
   });
-  return {texts_of(statements), texts_of(calls)};
+  return {texts_of(statements), texts_of(calls), texts_of(uses)};
 }
 
 }  // namespace

@@ -39,6 +39,7 @@ struct StoringStatement {
 struct Storing {
   std::vector<StoringStatement> statements;  ///< that put them there; of several, nothing shows which one it was
   std::vector<StoringStatement> calls;       ///< of the functions that have these statements
+  std::vector<StoringStatement> uses;        ///< statements that use the entries of what they name
 };
 
 /// Searches the user's files that the storages' stacks pass through, as copied into the trace; where no statement there

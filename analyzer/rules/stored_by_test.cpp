@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "analyzer/rules/putting.h"
 #include "analyzer/testing/test_trace.h"
 
 namespace dcmt::analyzer {
@@ -347,6 +348,23 @@ TEST(StoredByTest, CodeThatIsNoneIsReadToItsEnd) {
   }
   EXPECT_EQ(storing_statements("a.seen.append(\x1b[31m", "x.py", "main: a.seen").front().text,
             "a.seen.append(\\x1b[31m");
+}
+
+TEST(StoredBy, WhatUsesEntriesIsToldFromWhatCountsRemovesOrAddsThem) {
+  const PathEnd attribute{.name = "rows", .function = {}, .attribute = true},
+      variable{.name = "rows", .function = "main"};
+  for (const char* line : {"x = torch.cat(self.rows)", "for row in self.rows:", "return self.rows[-n:]",
+                           "best = heapq.nlargest(k, self.rows)", "f(*self.rows)", "for k, v in self.rows.items():",
+                           "x = torch.cat(list(self.rows)[-n:])", "x = sum(r.v for r in self.rows) / len(self.rows)"}) {
+    EXPECT_TRUE(uses_entries(line, attribute)) << line;
+    EXPECT_FALSE(uses_entries(line, variable)) << "another object's: " << line;
+  }
+  for (const char* line : {"n = len(self.rows)", "self.rows.clear()", "self.rows = []", "del self.rows[0]",
+                           "heapq.heappop(self.rows)", "self.rows[k].remove(x)", "self.rows.append(x)",
+                           "self.rows[i] = x", "if self.rows:", "if x in self.rows:", "heapq.heappush(self.rows, x)",
+                           "self.rows = self.rows[1:] + [x]", "def rows(self, rows):"})
+    EXPECT_FALSE(uses_entries(line, attribute)) << line;
+  EXPECT_TRUE(uses_entries("print(rows[0])", variable));
 }
 
 }  // namespace

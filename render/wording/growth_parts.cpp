@@ -1,5 +1,7 @@
 #include "render/wording/growth_parts.h"
 
+#include <fmt/format.h>
+
 namespace dcmt::wording {
 namespace {
 
@@ -22,6 +24,17 @@ void add_stored_by(const std::vector<analyzer::StoringStatement>& stored_by,
                    const std::vector<analyzer::StoringStatement>& called_at, const Form& form, LabelledLines& facts) {
   add_statements("added at", "or at", stored_by, form, facts);
   add_statements("called at", "", called_at, form, facts);
+}
+
+void add_used_at(const std::vector<analyzer::StoringStatement>& used_at, const std::optional<Bytes>& predicted_peak,
+                 const Form& form, LabelledLines& facts) {
+  if (used_at.empty()) return;
+  const std::string more = used_at.size() > 1 ? fmt::format("   {} more", used_at.size() - 1) : std::string();
+  facts.push_back({"used at", used_at.front().site + "   " + used_at.front().text + more});
+  if (predicted_peak) {
+    facts.push_back(
+        {"", fmt::format("what this needs has to stay: the peak is {} at least", form.bytes(*predicted_peak))});
+  }
 }
 
 }  // namespace dcmt::wording

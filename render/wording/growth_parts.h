@@ -1,6 +1,7 @@
 // Parts of the words of growth that findings of several kinds share.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -17,5 +18,9 @@ namespace dcmt::wording {
 /// several, nothing shows which one it was.
 void add_stored_by(const std::vector<analyzer::StoringStatement>& stored_by,
                    const std::vector<analyzer::StoringStatement>& called_at, const Form& form, LabelledLines& facts);
+
+/// Adds the statements that use a container's entries. What these need stays in a program that is mended.
+void add_used_at(const std::vector<analyzer::StoringStatement>& used_at, const std::optional<Bytes>& predicted_peak,
+                 const Form& form, LabelledLines& facts);
 
 }  // namespace dcmt::wording
