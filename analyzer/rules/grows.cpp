@@ -149,7 +149,7 @@ std::map<std::string, Group> groups_of(const TraceData& data, const GrowingSites
   const LatestValues latest(data, holding, growing);
   const CommonNames names = common_names(data, holding, growing);
   for (const auto& [stack, site] : growing.sites) {
-    const UsualHolders usual(holding, site);
+    const UsualHolders usual(data, holding, site);
     const auto first = own_use.first_replaced().find(stack);
     for (const Living& living : site.living) {
       const HeldBy common = usual.of(living.position);

@@ -149,6 +149,28 @@ TEST(Grows, SiblingsMayDifferInSeveralSubscripts) {
   EXPECT_EQ(findings[0].bytes, Bytes(2400));
 }
 
+TEST(Grows, AContainerThatHadFewOfManyDoesNotHoldTheOthers) {
+  // A reading beside the running program: what it found in the list may have been anywhere.
+  for (const std::size_t found : {2u, 10u}) {
+    TestTrace trace;
+    std::vector<Handle> kept;
+    program(trace, 60, [&](int turn) {
+      at(trace, 21);
+      kept.push_back(trace.allocate(100));
+      if (turn != 50) return;
+      trace.begin_reading();
+      for (std::size_t i = 0; i < found; ++i)
+        trace.held(kept[4 * i], {.containers = {"main: rows"}, .path = "main: rows[" + std::to_string(i) + "]"});
+    });
+    const std::vector<Finding> findings = findings_of(trace.load());
+    ASSERT_EQ(findings.size(), found == 2 ? 0u : 1u);
+    if (found == 10) {
+      EXPECT_EQ(findings[0].growth->holder, "main: rows");
+      EXPECT_EQ(findings[0].bytes, Bytes(6000));
+    }
+  }
+}
+
 TEST(Grows, WhatLeadsToManySiblingsAtOnceHasThemAll) {
   // Trials in a list, each with a state of its own: two readings find the states of some, the last one finds the list.
   TestTrace trace;

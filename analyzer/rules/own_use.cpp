@@ -132,7 +132,7 @@ OwnUse::OwnUse(const TraceData& data, const Holding& holding, const GrowingSites
     const auto given = makes_only_it ? statements_.given_values(stack) : std::set<std::string_view>();
     if (!given.empty()) add_next_values(site);
     const std::set<std::string_view> having = add_by_statement(stack, site);
-    const UsualHolders usual(holding, site);
+    const UsualHolders usual(data, holding, site);
     const ReadingsBetween readings(data, holding);
     by_readings_.begin(site);
     Uses of_site;

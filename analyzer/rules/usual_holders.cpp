@@ -18,6 +18,9 @@ namespace {
 constexpr std::size_t kFewestBefore = 2;
 /// A reading must find storages of this many rounds in a container.
 constexpr std::size_t kFewestAtOnce = 2;
+/// Of a place's storages that are alive, the share that readings must have found in a container of which it is said
+/// that it holds the others: one that changes while it is read may seem to have any of them.
+constexpr double kLeastFound = 1.0 / 16;
 constexpr std::string_view kGraphOf = ".grad_fn";  // of a variable
 
 /// The variables among its holders that can have one value at a time.
@@ -345,13 +348,33 @@ bool Holding::is_seen(StorageId storage) const {
   return returned != returned_.end() ? returned->second.seen : !of(storage).nobody();
 }
 
-UsualHolders::UsualHolders(const Holding& holding, const OutlivingSite& site) {
+UsualHolders::UsualHolders(const TraceData& data, const Holding& holding, const OutlivingSite& site) {
+  std::map<HeldBy, Sequence> read_at;
   for (const Living& living : site.living) {
     const HeldBy by = holding.of(living.storage->id);
     if (by.nobody()) continue;
     ++counts_[by];
     ++at_position_[living.position][by];
+    for (const FoundIn& each : data.owners.where_found(living.storage->id)) {
+      if (const Scan* scan = data.owners.scan(each.scan)) read_at[by] = std::max(read_at[by], scan->from);
+    }
   }
+  const auto is_by_chance = [&](const HeldBy& by, std::int64_t found) {
+    if (by.containers.empty()) return false;
+    const Sequence at = read_at[by];
+    const auto alive =
+        std::ranges::count_if(site.living, [at](const Living& living) { return living.storage->span.covers(at); });
+    return static_cast<double>(found) < kLeastFound * static_cast<double>(alive);
+  };
+  for (auto each = counts_.begin(); each != counts_.end();) {
+    if (!is_by_chance(each->first, each->second)) {
+      ++each;
+      continue;
+    }
+    for (auto& [position, counts] : at_position_) counts.erase(each->first);
+    each = counts_.erase(each);
+  }
+  std::erase_if(at_position_, [](const auto& each) { return each.second.empty(); });
 }
 
 HeldBy UsualHolders::of(Position position) const {

@@ -101,10 +101,11 @@ class Holding {
 };
 
 /// Predicts the holder of storages made after the latest reading: the most frequent holder of earlier storages with the
-/// same position in their round; if there are none, the most frequent holder of the place.
+/// same position in their round; if there are none, the most frequent holder of the place. A container in which the
+/// readings found hardly any of the place's storages that were alive is nobody's usual holder.
 class UsualHolders {
  public:
-  UsualHolders(const Holding& holding, const OutlivingSite& site);
+  UsualHolders(const TraceData& data, const Holding& holding, const OutlivingSite& site);
   [[nodiscard]] HeldBy of(Position position) const;
 
  private:
