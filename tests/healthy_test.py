@@ -66,7 +66,7 @@ def test_what_is_by_design_is_said_with_its_bytes(run):
     remarks = {}
     for remark in report["remarks"]:
         remarks.setdefault(remark["kind"], []).append(remark)
-    assert set(remarks) <= {"pool", "kept"}
+    assert set(remarks) <= {"pool", "kept", "steps_in_turn"}
     (ring,) = [pool for pool in remarks["pool"] if pool["count"] == 4]
     assert ring["bytes"] == 4 * 172 * 172 * 4
 

@@ -18,6 +18,21 @@ double median(std::vector<double> values) {
   return *middle;
 }
 
+/// The median of each part. A part without points, in which the recorder did not get to sample, has the mean of the
+/// ones beside it. Nothing if two parts in a row have none: a jump there would look like growth.
+std::optional<std::vector<double>> levels_of(std::vector<std::vector<double>> parts) {
+  std::vector<double> levels(parts.size());
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    if (!parts[i].empty()) levels[i] = median(parts[i]);
+  }
+  for (std::size_t i = 1; i + 1 < parts.size(); ++i) {
+    if (!parts[i].empty()) continue;
+    if (parts[i - 1].empty() || parts[i + 1].empty()) return {};
+    levels[i] = (levels[i - 1] + levels[i + 1]) / 2;
+  }
+  return levels;
+}
+
 }  // namespace
 
 bool is_graph(std::string_view type) { return type == "graph" || type.ends_with(" of graphs"); }
@@ -46,11 +61,10 @@ std::optional<SteadyGrowth> steady_growth(std::span<const BytesAfter> points, co
     const double share = (point.steps - from) / (to - from);
     bytes[std::min(parts - 1, static_cast<std::size_t>(share * static_cast<double>(parts)))].push_back(point.bytes);
   }
+  const std::optional<std::vector<double>> levels = levels_of(std::move(bytes));
+  if (!levels) return {};
   std::vector<double> rises;
-  for (std::size_t i = 0; i + 1 < parts; ++i) {
-    if (bytes[i].empty() || bytes[i + 1].empty()) return {};
-    rises.push_back(median(bytes[i + 1]) - median(bytes[i]));
-  }
+  for (std::size_t i = 0; i + 1 < parts; ++i) rises.push_back((*levels)[i + 1] - (*levels)[i]);
   const double typical = median(rises);
   const auto is_even = [&](double rise) { return rise >= even.least_rise * typical && rise <= even.most * typical; };
   const double slope = median_slope(points);

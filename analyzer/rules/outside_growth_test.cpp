@@ -30,6 +30,18 @@ TEST(SteadyGrowth, WhatFillsAndStopsIsNone) {
   EXPECT_FALSE(steady_growth(points(200, [](int i) { return 1e9 * (1 - std::exp(-i / 30.0)); })));
 }
 
+TEST(SteadyGrowth, APartWithoutSamplesHasWhatIsBesideIt) {
+  const auto without = [](int from, int to, auto&& bytes_after) {
+    std::vector<BytesAfter> result = points(80, bytes_after);
+    std::erase_if(result, [&](const BytesAfter& each) { return each.steps >= from && each.steps < to; });
+    return result;
+  };
+  const auto grows = [](int i) { return i * kMiB; };
+  EXPECT_TRUE(steady_growth(without(38, 52, grows)));
+  EXPECT_FALSE(steady_growth(without(29, 51, grows))) << "two parts in a row";
+  EXPECT_FALSE(steady_growth(without(38, 52, [](int i) { return i < 45 ? 0.0 : 500 * kMiB; }))) << "a jump";
+}
+
 TEST(SteadyGrowth, OneJumpIsNone) {
   EXPECT_FALSE(steady_growth(points(200, [](int i) { return i < 100 ? 0.0 : 500 * kMiB; })));
 }

@@ -29,7 +29,7 @@ constexpr double kNearLimit = 0.9;
 /// Growth that is worth another reading of variables: they may hold it.
 constexpr std::int64_t kWorthReading = std::int64_t{8} << 20;
 /// Larger heaps would need too much time.
-constexpr std::uint64_t kLargestHeaps = std::uint64_t{512} << 20;
+constexpr std::uint64_t kLargestHeaps = std::uint64_t{256} << 20;
 
 std::optional<std::int64_t> free_of_malloc(pid_t pid) {
   Expected<scan::ProcessMemory> memory = scan::ProcessMemory::open(pid);
