@@ -52,8 +52,47 @@ bool names_other_key(std::string_view text, std::string_view name, std::string_v
   return other;
 }
 
+/// The `number`th parameter that has a default, of those that may be given by position; empty: there is none.
+/// @param definition  "def sample(net, n=4, path=[]):"
+std::string_view parameter_with_default(std::string_view definition, std::size_t number) {
+  const std::size_t open = definition.find('('),
+                    behind = behind_brackets(definition, std::min(open, definition.size()));
+  if (open == npos || behind == npos) return {};
+  std::size_t at = 0;
+  for (std::string_view each : parts_of(definition.substr(open + 1, behind - open - 2), ",")) {
+    each = trimmed(each);
+    if (each.starts_with('*')) return {};
+    if (equal_sign(each, 0) == npos || at++ != number) continue;
+    return trimmed(each.substr(0, each.find_first_of(":=")));
+  }
+  return {};
+}
+
+/// "main.sample.__defaults__[0]": the parameter whose default value the holder is.
+PathEnd parameter_of(const UserFile& file, std::string_view holder) {
+  constexpr std::string_view kDefaults = ".__defaults__[", kWrapped = ".__wrapped__";
+  const std::size_t defaults = holder.find(kDefaults);
+  if (defaults == npos) return {};
+  std::size_t number = 0;
+  for (std::size_t i = defaults + kDefaults.size(); i < holder.size() && holder[i] >= '0' && holder[i] <= '9'; ++i)
+    number = 10 * number + static_cast<std::size_t>(holder[i] - '0');
+  std::string_view path = holder.substr(0, defaults);
+  while (path.ends_with(kWrapped)) path.remove_suffix(kWrapped.size());
+  PathEnd end;
+  end.function = last_name(path);
+  for (const PythonSource::Line& line : file.source.lines()) {
+    const std::string_view code = trimmed(line.bare);
+    const bool defines = code.starts_with("def ") || code.starts_with("async def ");
+    if (!defines || file.source.function_of(line) != end.function) continue;
+    end.name = parameter_with_default(file.source.statement_of(line), number);
+    break;
+  }
+  return end;
+}
+
 FoundLines statements_in(const UserFile& file, std::string_view holder) {
-  const PathEnd target = end_of_path(holder);
+  PathEnd target = end_of_path(holder);
+  if (target.name.empty()) target = parameter_of(file, holder);
   if (target.name.empty()) return {};
   FoundLines found = lines_of(file, [&](const PythonSource::Line& line) {
     const bool counts = target.function.empty() || file.source.is_within(line, target.function);

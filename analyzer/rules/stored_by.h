@@ -24,7 +24,8 @@ struct StoringStatement {
 /// Lines of Python code that put something into the container that a path names, by calls like `NAME.append(…)`,
 /// `NAME[…] = …` or `NAME += …`. NAME is the last name of the path. An attribute, "seen" of "main: probe.seen", counts
 /// for any object; a local variable, "losses" of "main: losses", only in its function; a module's variable counts, too.
-/// Comments and strings do not count. Empty if the path ends in something else (a cell, a cache in C).
+/// Of a function's default, put.__defaults__[0], NAME is the parameter. Comments and strings do not count. Empty if the
+/// path ends in something else (a cell, a cache in C).
 /// @param site  the name of the file, printed before line numbers
 [[nodiscard]] std::vector<StoringStatement> storing_statements(std::string_view code, std::string_view site,
                                                                std::string_view holder);

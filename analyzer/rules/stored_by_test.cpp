@@ -70,6 +70,28 @@ TEST(StoredByTest, EntriesAndWhatTheyAre) {
 
 TEST(StoredByTest, AModulesVariable) { EXPECT_EQ(of("main.LOG"), (Lines{"train.py:14 LOG.append(losses)"})); }
 
+TEST(StoredByTest, ADefaultIsTheParameters) {
+  constexpr std::string_view kSample = R"(@torch.no_grad()
+def sample(net, steps: int = max(2, 3),
+           path=[], *, seen=[]):
+    for _ in range(steps):
+        path.append(net())
+        seen.append(path[-1])
+
+def other(path=[]):
+    path.append(1)
+)";
+  const auto lines = [&](std::string_view holder) {
+    std::vector<std::string> sites;
+    for (const StoringStatement& each : storing_statements(kSample, "s.py", holder)) sites.push_back(each.site);
+    return sites;
+  };
+  EXPECT_EQ(lines("main.sample.__wrapped__.__defaults__[1]"), Lines{"s.py:5"});
+  EXPECT_EQ(lines("main.other.__defaults__[0]"), Lines{"s.py:9"});
+  EXPECT_EQ(lines("main.sample.__defaults__[2]"), Lines{}) << "it is given by its name";
+  EXPECT_EQ(lines("main.missing.__defaults__[0]"), Lines{});
+}
+
 TEST(StoredByTest, AVariableOfAClosure) {
   EXPECT_EQ(of("main: f.__closure__['queue']"), (Lines{"train.py:24 queue.put(losses)"}));
   EXPECT_EQ(of("main: f.__closure__['queue'][3]"), of("main: f.__closure__['queue']"));
