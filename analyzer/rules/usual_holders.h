@@ -44,9 +44,8 @@ class Holding {
   /// `states['b']`, or `layers[0].maps` and `layers[1].maps`, in which one reading found storages of one place, are one
   /// container, and so are those of a chain of objects. What hangs on a path through a container that adds is held by
   /// it. A variable or attribute has one value, the one of the last reading that found any. If a later reading found
-  /// only a cycle that Python's
-  /// collector can free, because the function with the container has returned, the container holds what the last
-  /// reading before found there, if that was most of it; and what was made since.
+  /// only a cycle that Python's collector can free, because the function with the container has returned, the container
+  /// holds what the last reading before found there, if that was most of it; and what was made since.
   [[nodiscard]] HeldBy of(StorageId storage) const;
   /// All containers that add.
   [[nodiscard]] const std::set<ContainerId>& adding() const { return adding_; }
