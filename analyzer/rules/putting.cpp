@@ -20,6 +20,20 @@ constexpr std::array<std::string_view, 8> kCountingFunctions = {"len",        "b
 constexpr std::array<std::string_view, 5> kRemovingCalls = {".remove(", ".pop(", ".popleft(", ".clear(", ".discard("};
 constexpr std::array<std::string_view, 4> kUsingCalls = {".values()", ".items()", ".get(", ".copy()"};
 
+/// The name with which the text ends; empty if it ends with something else.
+std::string_view last_word(std::string_view text) {
+  return {std::find_if_not(text.rbegin(), text.rend(), is_of_name).base(), text.end()};
+}
+
+/// The text without the object with which it ends: "torch.cat(" for "torch.cat(self.net.".
+std::string_view before_object(std::string_view text) {
+  const auto is_of_object = [](char letter) { return is_of_name(letter) || letter == '.'; };
+  return {text.begin(), std::find_if_not(text.rbegin(), text.rend(), is_of_object).base()};
+}
+
+/// The text without the name with which it begins.
+std::string_view behind_name(std::string_view text) { return {std::ranges::find_if_not(text, is_of_name), text.end()}; }
+
 /// True if the text after the name puts something into it, or into its entries.
 bool puts(std::string_view rest) {
   bool entry = false;
@@ -63,23 +77,18 @@ bool is_put_into(std::string_view before) {
   before = trimmed(before);
   if (!before.ends_with('(')) return false;
   before.remove_suffix(1);
-  const auto last = std::find_if_not(before.rbegin(), before.rend(), is_of_name);
-  return std::ranges::find(kPuttingFunctions, std::string_view(last.base(), before.end())) != kPuttingFunctions.end();
+  return std::ranges::find(kPuttingFunctions, last_word(before)) != kPuttingFunctions.end();
 }
 
-/// Calls visit(what is before the name, what is behind it) wherever the line has the name, until that is true.
-template <class Visit>
-bool any_place(std::string_view line, const PathEnd& target, Visit visit) {
-  for (std::size_t at = line.find(target.name); at != npos; at = line.find(target.name, at + 1)) {
-    const std::size_t end = at + target.name.size();
-    const char before = at == 0 ? ' ' : line[at - 1];
-    if (is_of_name(before) || (end < line.size() && is_of_name(line[end]))) continue;
-    const bool of_object = before == '.';
+/// As any_place_of(), where the name may be that of the target.
+template <class Is>
+bool any_place(std::string_view line, const PathEnd& target, Is is) {
+  return any_place_of(line, target.name, [&](std::string_view before, std::string_view rest) {
+    const bool of_object = before.ends_with('.');
     // A module's variable is an attribute if another module names it.
     const bool fits = target.attribute ? of_object : target.function.empty() || !of_object;
-    if (fits && visit(line.substr(0, at), line.substr(end))) return true;
-  }
-  return false;
+    return fits && is(before, rest);
+  });
 }
 
 bool puts_into_part(std::string_view line, const PathEnd& target) {
@@ -90,17 +99,11 @@ bool puts_into_part(std::string_view line, const PathEnd& target) {
 
 /// True for "for x in self." and "torch.cat(self.", but not for "len(self.".
 bool is_given_on(std::string_view before) {
-  const auto is_of_object = [](char letter) { return is_of_name(letter) || letter == '.'; };
-  const auto begin_of_word = [](std::string_view text, auto is_of_word) {
-    return static_cast<std::size_t>(std::find_if_not(text.rbegin(), text.rend(), is_of_word).base() - text.begin());
-  };
-  if (before.ends_with('.')) before = before.substr(0, begin_of_word(before, is_of_object));
-  before = trimmed(before);
+  before = trimmed(before.ends_with('.') ? before_object(before) : before);
   if (before.ends_with(',') || before.ends_with('*')) return true;
   if (before.ends_with('(')) {
     before.remove_suffix(1);
-    const std::string_view call = before.substr(begin_of_word(before, is_of_name));
-    return std::ranges::find(kCountingFunctions, call) == kCountingFunctions.end();
+    return std::ranges::find(kCountingFunctions, last_word(before)) == kCountingFunctions.end();
   }
   return before.ends_with(" in") && has_name(before, "for");
 }
@@ -139,64 +142,43 @@ bool puts_into_one_of(std::string_view line, const std::set<std::string_view>& n
 bool calls_one_of(std::string_view line, const std::set<std::string_view>& names,
                   const std::function<bool(std::string_view)>& with) {
   if (is_definition(line)) return false;
-  for (const std::string_view name : names) {
-    for (std::size_t at = line.find(name); at != npos; at = line.find(name, at + 1)) {
-      if (at > 0 && (is_of_name(line[at - 1]) || line[at - 1] == '.')) continue;
-      std::string_view rest = line.substr(at + name.size());
-      if (rest.starts_with('.')) {
-        rest.remove_prefix(1);
-        rest.remove_prefix(static_cast<std::size_t>(std::ranges::find_if_not(rest, is_of_name) - rest.begin()));
-      }
-      if (rest.starts_with('(') && with(rest.substr(0, behind_brackets(rest, 0)))) return true;
-    }
-  }
-  return false;
+  const auto calls = [&](std::string_view before, std::string_view rest) {
+    if (rest.starts_with('.')) rest = behind_name(rest.substr(1));
+    return !before.ends_with('.') && rest.starts_with('(') && with(rest.substr(0, behind_brackets(rest, 0)));
+  };
+  return std::ranges::any_of(names, [&](std::string_view name) { return any_place_of(line, name, calls); });
 }
 
 bool calls_method_of(std::string_view line, const std::set<std::string_view>& names) {
   if (is_definition(line)) return false;
-  for (const std::string_view name : names) {
-    for (std::size_t at = line.find(name); at != npos; at = line.find(name, at + 1)) {
-      if (at > 0 && is_of_name(line[at - 1])) continue;
-      std::string_view rest = line.substr(at + name.size());
-      if (!rest.starts_with('.')) continue;
-      rest.remove_prefix(1);
-      const std::size_t end = static_cast<std::size_t>(std::ranges::find_if_not(rest, is_of_name) - rest.begin());
-      if (end > 0 && rest.substr(end).starts_with('(')) return true;
-    }
-  }
-  return false;
+  const auto calls = [](std::string_view, std::string_view rest) {
+    if (!rest.starts_with('.')) return false;
+    const std::string_view method = rest.substr(1), behind = behind_name(method);
+    return behind.size() < method.size() && behind.starts_with('(');
+  };
+  return std::ranges::any_of(names, [&](std::string_view name) { return any_place_of(line, name, calls); });
 }
 
 bool passes_function(std::string_view line, const std::set<std::string_view>& functions, bool bound) {
   if (is_definition(line)) return false;
-  for (const std::string_view name : functions) {
-    for (std::size_t at = line.find(name); at != npos; at = line.find(name, at + 1)) {
-      const std::string_view rest = trimmed(line.substr(at + name.size()));
-      if (at == 0 || is_of_name(line[at - 1]) || rest.empty() || (rest.front() != ',' && rest.front() != ')')) continue;
-      if (bound && line[at - 1] != '.') continue;
-      // What precedes it, apart from its object, is the bracket of a call, or another argument.
-      const std::string_view before = line.substr(0, at);
-      const auto object =
-          std::find_if_not(before.rbegin(), before.rend(), [](char each) { return is_of_name(each) || each == '.'; });
-      const std::string_view call = trimmed(std::string_view(before.begin(), object.base()));
-      if (call.ends_with('(') ? call.size() > 1 && is_of_name(call[call.size() - 2])
-                              : call.ends_with(',') || call.ends_with('='))
-        return true;
-    }
-  }
-  return false;
+  const auto passes = [&](std::string_view before, std::string_view rest) {
+    rest = trimmed(rest);
+    if (before.empty() || (!rest.starts_with(',') && !rest.starts_with(')'))) return false;
+    if (bound && !before.ends_with('.')) return false;
+    // What precedes it, apart from its object, is the bracket of a call, or another argument.
+    const std::string_view call = trimmed(before_object(before));
+    return call.ends_with('(') ? call.size() > 1 && is_of_name(call[call.size() - 2])
+                               : call.ends_with(',') || call.ends_with('=');
+  };
+  return std::ranges::any_of(functions, [&](std::string_view name) { return any_place_of(line, name, passes); });
 }
 
 bool calls_function(std::string_view line, std::string_view function, const std::function<bool(std::string_view)>& of) {
   if (is_definition(line)) return false;
-  for (std::size_t at = line.find(function); at != npos; at = line.find(function, at + 1)) {
-    if (!line.substr(at + function.size()).starts_with('(') || (at > 0 && is_of_name(line[at - 1]))) continue;
-    const std::string_view before = line.substr(0, at > 0 && line[at - 1] == '.' ? at - 1 : 0);
-    const auto begin = std::find_if_not(before.rbegin(), before.rend(), is_of_name).base();
-    if (of(std::string_view(begin, before.end()))) return true;
-  }
-  return false;
+  return any_place_of(line, function, [&](std::string_view before, std::string_view rest) {
+    const std::string_view object = before.substr(0, before.ends_with('.') ? before.size() - 1 : 0);
+    return rest.starts_with('(') && of(last_word(object));
+  });
 }
 
 }  // namespace dcmt::analyzer

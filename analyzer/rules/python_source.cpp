@@ -101,12 +101,7 @@ std::string_view trimmed(std::string_view text) {
 }
 
 bool has_name(std::string_view code, std::string_view name) {
-  for (std::size_t at = code.find(name); at != npos; at = code.find(name, at + 1)) {
-    const std::size_t end = at + name.size();
-    const bool begins = at == 0 || (!is_of_name(code[at - 1]) && code[at - 1] != '.');
-    if (begins && (end == code.size() || !is_of_name(code[end]))) return true;
-  }
-  return false;
+  return any_place_of(code, name, [](std::string_view before, std::string_view) { return !before.ends_with('.'); });
 }
 
 std::vector<std::string_view> parts_of(std::string_view text, std::string_view separators) {

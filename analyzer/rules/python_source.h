@@ -20,7 +20,17 @@ inline constexpr std::size_t npos = std::string_view::npos;
 [[nodiscard]] std::string_view trimmed(std::string_view text);
 /// The parts between separators that are in no brackets.
 [[nodiscard]] std::vector<std::string_view> parts_of(std::string_view text, std::string_view separators);
-/// True if the code has the name as a whole word.
+/// True if is(the code before it, the code behind it) holds where the code has the name as a whole word.
+template <class Is>
+[[nodiscard]] bool any_place_of(std::string_view code, std::string_view name, Is is) {
+  for (std::size_t at = code.find(name); at != npos; at = code.find(name, at + 1)) {
+    const std::size_t end = at + name.size();
+    const bool is_whole = (at == 0 || !is_of_name(code[at - 1])) && (end == code.size() || !is_of_name(code[end]));
+    if (is_whole && is(code.substr(0, at), code.substr(end))) return true;
+  }
+  return false;
+}
+/// True if the code has the name as a whole word, and not as an attribute.
 [[nodiscard]] bool has_name(std::string_view code, std::string_view name);
 /// The variables to which a line of code gives values, by `=` or as a loop's variable.
 [[nodiscard]] std::set<std::string_view> names_given_by(std::string_view code);

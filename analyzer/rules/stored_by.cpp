@@ -80,13 +80,10 @@ PathEnd parameter_of(const UserFile& file, std::string_view holder) {
   while (path.ends_with(kWrapped)) path.remove_suffix(kWrapped.size());
   PathEnd end;
   end.function = last_name(path);
-  for (const PythonSource::Line& line : file.source.lines()) {
-    const std::string_view code = trimmed(line.bare);
-    const bool defines = code.starts_with("def ") || code.starts_with("async def ");
-    if (!defines || file.source.function_of(line) != end.function) continue;
-    end.name = parameter_with_default(file.source.statement_of(line), number);
-    break;
-  }
+  const auto is_of_it = [&](const auto& line) { return file.source.function_of(line) == end.function; };
+  const auto definition = std::ranges::find_if(file.source.lines(), is_of_it);
+  if (definition != file.source.lines().end())
+    end.name = parameter_with_default(file.source.statement_of(*definition), number);
   return end;
 }
 
@@ -165,14 +162,9 @@ FoundLines links_in(const UserFile& file, std::string_view holder) {
 
 /// True if the code gives such an attribute of another object a value: `previous.next = …`, but not `self.next = …`.
 bool gives_to_other(std::string_view code, std::string_view attribute) {
-  const std::string_view targets = code.substr(0, equal_sign(code, 0));
-  for (std::size_t at = targets.find(attribute); at != npos; at = targets.find(attribute, at + 1)) {
-    const std::string_view object = targets.substr(0, at);
-    const std::size_t end = at + attribute.size();
-    if (end < targets.size() && is_of_name(targets[end])) continue;
-    if (object.ends_with('.') && !object.ends_with("self.")) return true;
-  }
-  return false;
+  return any_place_of(code.substr(0, equal_sign(code, 0)), attribute, [](std::string_view object, std::string_view) {
+    return object.ends_with('.') && !object.ends_with("self.");
+  });
 }
 
 /// Statements by which an object of a cycle gives itself to another one: `previous.next = self`.

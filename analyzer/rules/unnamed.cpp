@@ -40,15 +40,6 @@ std::optional<Variable> variable_of(std::string_view path) {
   return is_name(variable.name) ? std::optional(variable) : std::nullopt;
 }
 
-bool names(std::string_view line, std::string_view name) {
-  for (std::size_t at = line.find(name); at != std::string_view::npos; at = line.find(name, at + 1)) {
-    const std::size_t end = at + name.size();
-    const bool begins = at == 0 || (!is_of_name(line[at - 1]) && line[at - 1] != '.');
-    if (begins && (end == line.size() || !is_of_name(line[end]))) return true;
-  }
-  return false;
-}
-
 std::size_t indent_of(const PythonSource::Line& line) { return line.bare.find_first_not_of(" \t\r"); }
 
 /// The lines at which functions stand while later steps make storages.
@@ -103,7 +94,7 @@ class LaterLines {
       --begin;
     return std::ranges::any_of(lines, [&](const PythonSource::Line& line) {
       const bool uses = function == 0 || source.is_within(line, source.function_of(lines[later - 1]));
-      return uses && (line.function != function || line.number >= begin) && names(line.text, variable.name);
+      return uses && (line.function != function || line.number >= begin) && has_name(line.text, variable.name);
     });
   }
 
