@@ -229,6 +229,15 @@ Sequence let_go(const TraceData& data, StorageId storage, const Holding& holding
   return {};
 }
 
+/// True if the storage is one of those that a place makes more and more of.
+bool is_of_growth(const GrowingSites& growing, const Storage& storage) {
+  const auto site = growing.sites.find(storage.birth.stack);
+  if (site == growing.sites.end()) return false;
+  const auto birth = [](const Living& each) { return each.storage->span.from_seq; };
+  const auto made_then = std::ranges::equal_range(site->second.living, storage.span.from_seq, {}, birth);
+  return std::ranges::any_of(made_then, [&](const Living& each) { return each.storage == &storage; });
+}
+
 /// What the container alone has of places that do not grow: entries that only its first turns made.
 void add_others_of_container(const TraceData& data, const GrowingSites& growing, const Holding& holding, Group& group) {
   const Rounds& rounds = *group.most_of_site().rounds;
@@ -237,9 +246,7 @@ void add_others_of_container(const TraceData& data, const GrowingSites& growing,
     const bool alone = !held.otherwise && !held.containers.empty() && std::ranges::all_of(held.containers, has);
     const Storage* storage = alone ? data.storages.find(held.storage) : nullptr;
     if (storage == nullptr || !storage->span.covers(growing.end)) continue;
-    const auto site = growing.sites.find(storage->birth.stack);
-    const auto is_it = [&](const Living& each) { return each.storage == storage; };
-    if (site != growing.sites.end() && std::ranges::any_of(site->second.living, is_it)) continue;
+    if (is_of_growth(growing, *storage)) continue;
     const Sequence round_end = rounds.end(rounds.at(storage->span.from_seq));
     const Sequence until = std::max(round_end, let_go(data, storage->id, holding));
     if (!until.valid()) continue;

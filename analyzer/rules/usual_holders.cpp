@@ -102,6 +102,7 @@ Holding::Holding(const TraceData& data, const GrowingSites& growing) : data_(dat
   for (const auto& [stack, site] : growing.sites) add_siblings(site);
   join_siblings();
   for (const auto& [stack, site] : growing.sites) join_other_ways(site);
+  for (const auto& [container, name] : names_) members_.emplace(container, find_members(container));
   for (const auto& [stack, site] : growing.sites) {
     add_adding(site);
     add_returned(site);
@@ -231,7 +232,11 @@ std::string_view Holding::path_of(ContainerId container) const {
 }
 
 std::set<ContainerId> Holding::members_of(ContainerId container) const {
-  if (!is_of_siblings(container)) return {container};
+  const auto members = members_.find(joined(container));
+  return members != members_.end() ? members->second : std::set{container};
+}
+
+std::set<ContainerId> Holding::find_members(ContainerId container) const {
   std::set<ContainerId> siblings;
   for (const Container& each : data_.owners.containers) {
     if (data_.text(each.path) == path_of(container)) return {each.id};

@@ -71,6 +71,8 @@ class Holding {
   /// The container's path; of the containers of a chain the name of all.
   [[nodiscard]] std::string name_of(ContainerId container) const;
   [[nodiscard]] std::string common_name_of(const std::set<ContainerId>& siblings) const;
+  /// For members_of(). @param container  that stands for siblings
+  [[nodiscard]] std::set<ContainerId> find_members(ContainerId container) const;
   /// The container, or the one that stands for it and its siblings.
   [[nodiscard]] ContainerId joined(ContainerId container) const;
   void add_adding(const OutlivingSite& site);
@@ -87,11 +89,12 @@ class Holding {
   /// Containers that add: one reading found storages of several rounds in them at once, and what earlier ones had found
   /// there was mostly there still. What `model` leads to in each trial is replaced in the next.
   std::set<ContainerId> adding_;
-  std::map<ContainerId, ContainerId> joined_;    ///< of siblings: the one that stands for them
-  CommonNames chains_;                           ///< of containers
-  std::vector<std::set<ContainerId>> siblings_;  ///< no container is in two of them
-  std::map<ContainerId, std::string> names_;     ///< of those that stand for siblings
-  std::set<StorageId> earlier_;                  ///< earlier values of a variable or an attribute
+  std::map<ContainerId, ContainerId> joined_;             ///< of siblings: the one that stands for them
+  CommonNames chains_;                                    ///< of containers
+  std::vector<std::set<ContainerId>> siblings_;           ///< no container is in two of them
+  std::map<ContainerId, std::string> names_;              ///< of those that stand for siblings
+  std::map<ContainerId, std::set<ContainerId>> members_;  ///< likewise
+  std::set<StorageId> earlier_;                           ///< earlier values of a variable or an attribute
   struct Returned {
     ContainerId container;
     bool seen = false;
