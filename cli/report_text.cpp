@@ -102,7 +102,7 @@ std::string headline(const Report& report, const Style& style) {
   return text;
 }
 
-/// Growth that a remark tells about: its holder is not known.
+/// The remark of growth whose holder is not known; nullptr: there is none.
 const analyzer::Remark* remark_of_growth(const Report& report) {
   const auto grows = [](const analyzer::Remark& each) { return each.per_step.value > 0; };
   const auto found = std::ranges::find_if(report.remarks, grows);

@@ -16,8 +16,8 @@ struct StreamRace {
   const StreamCall* next_use = nullptr;
 
   /// True if the block was used on a stream other than the one that it was allocated for, without record_stream(), and
-  /// its own stream did not wait. Else the next use is on a stream that did not wait for the one
-  /// that the memory was allocated for.
+  /// its own stream did not wait. Else the next use is on a stream that did not wait for the one that the memory was
+  /// allocated for.
   [[nodiscard]] bool is_of_use() const { return use->stream != block->stream; }
 };
 

@@ -139,8 +139,8 @@ GrowingArrays growing_arrays(const TraceData& data, const Progress& progress, do
   return most;
 }
 
-/// True if the last reading that knows what malloc has free finds most of its growth there: models or batches of ever
-/// other sizes leave holes that the next ones do not fit into. What was free before the growth is not subtracted.
+/// True if most of malloc's growth is free at the last reading that counted what malloc has free: models or batches of
+/// ever other sizes leave holes that the next ones do not fit into. What was free before the growth is not subtracted.
 bool is_mostly_free(const ProcessMemory& memory, const std::vector<const Resident*>& read) {
   const Mapped* before = find_kind(memory.classes_of(*read.front()), "malloc");
   const Mapped* after = nullptr;

@@ -8,7 +8,7 @@
 
 namespace dcmt::analyzer {
 
-/// nullopt if their sum does not grow, by hardly anything, or the run is too short to tell.
+/// nullopt if their sum does not grow, by hardly anything, or the run is too short for a verdict.
 [[nodiscard]] std::optional<Remark> unfollowed_growth(const TraceData& data);
 
 }  // namespace dcmt::analyzer

@@ -58,7 +58,7 @@ TEST(UnfollowedGrowth, IsNoneOfWhatFillsUpOrComesAndGoes) {
   EXPECT_TRUE(is_silent([](int step) { return 16'384 * (1 + step % 10); })) << "dropped now and then";
   EXPECT_TRUE(is_silent([](int step) { return 10'000 + (step < 5 ? 0 : 4'000'000); })) << "made once";
   EXPECT_TRUE(is_silent([](int step) { return 10'000 + 64 * step; })) << "a log of numbers";
-  EXPECT_FALSE(remark_of(8, [](int step) { return 16'384 * (step + 1); })) << "too short to tell";
+  EXPECT_FALSE(remark_of(8, [](int step) { return 16'384 * (step + 1); })) << "too short";
 }
 
 }  // namespace
