@@ -11,7 +11,7 @@ constexpr std::int64_t kPython311 = 0x30B;
 constexpr Address kPage = 4096, kBase = 0x100000;
 constexpr Address kMeta = kBase, kType = kBase + kPage, kNames = kBase + 2 * kPage, kCode = kBase + 3 * kPage,
                   kThread = kBase + 4 * kPage, kCStack = kBase + 5 * kPage, kOuter = kBase + 6 * kPage,
-                  kInner = kBase + 7 * kPage;
+                  kInner = kBase + 7 * kPage, kCoroutineType = kBase + 8 * kPage, kCoroutine = kBase + 9 * kPage;
 
 class FrameChainTest : public ::testing::Test {
  protected:
@@ -68,6 +68,21 @@ TEST_F(FrameChainTest, AFunctionThatReturnsMeanwhileDoesNotHideItsCallers) {
     runs(++reads == 1 ? 0x1234 : kOuter);
   };
   EXPECT_EQ(frames_of(kThread, memory_, types_), std::vector<Address>{kOuter});
+}
+
+TEST_F(FrameChainTest, ACoroutineThatIsSuspendedMeanwhileDoesNotHideItsCallers) {
+  type(kCoroutineType, kNames + 32, 0);
+  process_.set(kNames + 32, 0x6E6974756F726F63);  // "coroutin"
+  process_.set(kNames + 40, 0x65);                // "e"
+  object(kCoroutine, kCoroutineType);
+  const Address running = kCoroutine + static_cast<Address>(types_.python.generator_frame);
+  int reads = 0;
+  process_.before_read = [&](Address from) {
+    if (from != kCStack + types_.python.thread_frame) return;
+    runs(++reads == 2 ? kInner : running);
+    frame(running, 0);
+  };
+  EXPECT_EQ(frames_of(kThread, memory_, types_), (std::vector<Address>{kInner, kOuter}));
 }
 
 TEST_F(FrameChainTest, OfAChainThatStaysBrokenWhatCanBeReadCounts) {
