@@ -16,10 +16,12 @@ import dataclasses
 import functools
 import gc
 import inspect
+import io
 import itertools
 import json
 import operator
 import os
+import pickle
 import re
 import sys
 import threading
@@ -28,6 +30,7 @@ import weakref
 
 import numpy
 import torch
+import torch.fx
 from torch.multiprocessing.reductions import StorageWeakRef
 
 expected: dict[str, tuple[int, int, str]] = {}
@@ -276,6 +279,15 @@ TOKEN = VARIABLE.set(None)
 LOOP = asyncio.new_event_loop()
 FUTURE = LOOP.create_future()
 FUTURE.set_result(kept("future", "main.FUTURE (result)"))
+CALLBACKS = LOOP.create_future()
+CALLBACKS.add_done_callback(functools.partial(print, kept("callback of a future", "main.CALLBACKS (callback).args[0]")))
+CALLBACKS.add_done_callback(
+    functools.partial(print, kept("second callback of a future", "main.CALLBACKS (callbacks)[0][0].args[0]"))
+)
+PICKLER = pickle.Pickler(io.BytesIO())
+PICKLER.dump([kept("memo of a pickler", "main.PICKLER")])
+TRACED = torch.fx.symbolic_trace(torch.nn.ReLU())
+TRACED.graph._root.next.meta["kept"] = kept("member of a type in C", "main.TRACED._graph._root._next.meta['kept']")
 STOPPED = StopIteration(kept("value of an exception", "main.STOPPED"))
 NAMESPACE = types.SimpleNamespace(kept=kept("namespace", "main.NAMESPACE.kept"))
 WEAK_KEYS = weakref.WeakKeyDictionary()

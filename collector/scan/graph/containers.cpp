@@ -164,8 +164,11 @@ void Reach::spread(const Graph& graph) {
     const std::uint32_t by = reached_by_[node];
     const std::uint8_t own = container_of[node];
     for (EdgeIndex i = graph.nodes()[node].first_edge; i < graph.nodes()[node].end_edge; ++i) {
+      const GraphEdge& edge = graph.edges()[i];
       const bool entry = own != 0 && is_entry(containers_[own - 1U], i);
-      reach(graph.edges()[i].target, entry ? 1U << own : by);
+      // A module keeps its variables, also if a list has one of its functions.
+      const std::uint32_t onward = edge.cost >= kThroughGlobals ? by & kOtherwise : by;
+      reach(edge.target, entry ? 1U << own : onward);
     }
   }
 }

@@ -75,8 +75,12 @@ constexpr Member kMembers[] = {
     {"operator.methodcaller", 24, " (arguments)"},
     {"functools.KeyWrapper", 24, " (key)"},
     {"StopIteration", 72, ".value"},
+    {"_asyncio.Future", 24, " (callback)"},
+    {"_asyncio.Future", 40, " (callbacks)"},
     {"_asyncio.Future", 48, " (exception)"},
     {"_asyncio.Future", 64, " (result)"},
+    {"_asyncio.Task", 24, " (callback)"},
+    {"_asyncio.Task", 40, " (callbacks)"},
     {"_asyncio.Task", 64, " (result)"},
     {"_queue.SimpleQueue", 32, " (queue)"},  // before 3.13; since then, its items are in no object of their own
     {"_thread._local", 40, " (by thread)"},  // since 3.14; before, weak references, which are not followed

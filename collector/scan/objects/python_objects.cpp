@@ -31,10 +31,13 @@ constexpr Address kMostPairs = 64;  // words
 /// (itertoolsmodule.c).
 constexpr Address kTeeCount = 24, kTeeNext = 32, kTeeItems = 40;
 constexpr std::uint32_t kMostTeeItems = 57;
+/// What a pickler has written: a table of objects with their numbers (Modules/_pickle.c).
+constexpr std::string_view kPickler = "_pickle.Pickler";
+constexpr Address kPicklerMemo = 16, kMemoMask = 0, kMemoTable = 24, kMemoEntry = 16;
 constexpr Address kCapsulePointer = 16, kCapsuleName = 24;
 
 // Additional costs of these references.
-constexpr std::uint8_t kThroughGlobals = 9, kThroughAFunction = 5, kThroughAGuess = 3, kThroughAKey = 2;
+constexpr std::uint8_t kThroughAFunction = 5, kThroughAGuess = 3, kThroughAKey = 2;
 
 std::uint32_t small(std::int64_t number) { return static_cast<std::uint32_t>(number); }
 
@@ -174,6 +177,7 @@ void PythonObjects::python_object(Address object) {
       break;
     default:
       if (context(object, *type)) return;
+      if (type->name == kPickler) pickler(object);
       words(object, *type, 16);
       return attributes(object, *type);
   }
@@ -326,6 +330,11 @@ bool PythonObjects::context(Address object, const PythonType& type) {
     return false;
   }
   return true;
+}
+
+void PythonObjects::pickler(Address object) {
+  const Address memo = memory_.word(object + kPicklerMemo);
+  items(memory_.word(memo + kMemoTable), memory_.word(memo + kMemoMask) + 1, Label::kSetItem, kMemoEntry);
 }
 
 void PythonObjects::function(Address object) {

@@ -57,6 +57,7 @@ class PythonObjects {
   void deque(Address object);
   /// A context, or a part of one; false for other objects.
   bool context(Address object, const PythonType& type);
+  void pickler(Address object);
   void function(Address object);
   void lru_cache(Address object, const PythonType& type);
   void exception(Address object, const PythonType& type);

@@ -1,5 +1,6 @@
 #include "collector/scan/objects/python_types.h"
 
+#include <algorithm>
 #include <map>
 #include <set>
 #include <utility>
@@ -132,15 +133,18 @@ void PythonTypes::classify(Mirror& memory, PythonType& type) {
       const auto kind = kinds_by_name().find(name);
       if (kind != kinds_by_name().end()) type.kind = kind->second;
     }
-    for (KnownMember& member : known_members(name)) type.members.push_back(std::move(member));
-    if ((memory.word(base + layout_.tp_flags) >> kHeapTypeBit & 1) == 0) continue;
+    const auto add = [&](KnownMember member) {
+      const auto same = [&](const KnownMember& other) { return other.offset == member.offset; };
+      if (std::ranges::none_of(type.members, same)) type.members.push_back(std::move(member));
+    };
+    for (KnownMember& member : known_members(name)) add(std::move(member));
     Address member = memory.word(base + layout_.tp_members);
     for (int i = 0; member != 0 && i < 200; ++i, member += kMemberSize) {
       const Address member_name = memory.word(member);
       if (member_name == 0) break;
       const int member_type = memory.value<int>(member + 8);
       if (member_type != kMemberObject && member_type != kMemberObjectEx) continue;
-      type.members.push_back({memory.value<std::int64_t>(member + 16), "." + memory.text(member_name, 80)});
+      add({memory.value<std::int64_t>(member + 16), "." + memory.text(member_name, 80)});
     }
   }
   const bool has_dict =

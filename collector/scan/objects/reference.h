@@ -88,6 +88,9 @@ enum class Role : std::uint8_t { kNone, kSaved, kBuffer, kOptimizerState, kGradi
   return "";
 }
 
+/// Cost of a reference to what a whole module or all classes have: nearly everything can be reached from there.
+inline constexpr std::uint8_t kThroughGlobals = 9;
+
 struct Reference {
   Address target = 0;
   std::uint64_t index = 0;
