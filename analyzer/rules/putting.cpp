@@ -18,6 +18,7 @@ constexpr std::array<std::string_view, 4> kPuttingFunctions = {"heappush", "inso
 constexpr std::array<std::string_view, 8> kCountingFunctions = {"len",        "bool",  "id",      "type",
                                                                 "isinstance", "range", "heappop", "heapify"};
 constexpr std::array<std::string_view, 5> kRemovingCalls = {".remove(", ".pop(", ".popleft(", ".clear(", ".discard("};
+constexpr std::array<std::string_view, 2> kEntryCalls = {".setdefault(", ".get("};
 constexpr std::array<std::string_view, 4> kUsingCalls = {".values()", ".items()", ".get(", ".copy()"};
 
 /// The name with which the text ends; empty if it ends with something else.
@@ -120,6 +121,17 @@ bool uses_entries_of(std::string_view before, std::string_view rest) {
   return !goes_on && is_given_on(before);
 }
 
+/// True if what the text, which follows the name, makes of it is the same object, or one of its entries.
+bool is_itself_or_entry(std::string_view rest, bool in_loop) {
+  rest = trimmed(rest);
+  if (in_loop) return rest.starts_with(".values()") || rest.starts_with(':');
+  if (rest.empty()) return true;
+  const bool calls = std::ranges::any_of(kEntryCalls, [&](auto call) { return rest.starts_with(call); });
+  if (!rest.starts_with('[') && !calls) return false;
+  const std::size_t behind = behind_brackets(rest, rest.find_first_of("[("));
+  return behind != npos && trimmed(rest.substr(behind)).empty();
+}
+
 bool is_definition(std::string_view line) {
   const std::string_view text = trimmed(line);
   return text.starts_with("def ") || text.starts_with("async def ") || text.starts_with("class ");
@@ -129,6 +141,18 @@ bool is_definition(std::string_view line) {
 
 bool puts_into(std::string_view line, const PathEnd& target) {
   return std::ranges::any_of(parts_of(line, ";"), [&](std::string_view part) { return puts_into_part(part, target); });
+}
+
+std::set<std::string_view> other_names_of(std::string_view line, const PathEnd& target) {
+  const std::string_view code = trimmed(line);
+  const bool in_loop = code.starts_with("for ");
+  const std::size_t in = code.find(" in "), equal = equal_sign(code, 0), end = in_loop ? in : equal;
+  if (end == npos) return {};
+  const std::size_t begin = in_loop ? in + 4 : equal + 1;
+  const bool has_it = any_place(code.substr(begin), target, [&](std::string_view before, std::string_view rest) {
+    return trimmed(before_object(before)).empty() && is_itself_or_entry(rest, in_loop);
+  });
+  return has_it ? names_given_by(code) : std::set<std::string_view>();
 }
 
 bool uses_entries(std::string_view line, const PathEnd& target) {

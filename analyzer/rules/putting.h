@@ -12,6 +12,9 @@ namespace dcmt::analyzer {
 /// True if the line puts something into what has the name, by `NAME.append(…)`, `NAME[…] = …`, `NAME += …` or the like,
 /// or gives it a value that is made of it, `NAME = [*NAME, x]`.
 [[nodiscard]] bool puts_into(std::string_view line, const PathEnd& target);
+/// The variables to which the line gives what has the name, or one of its entries: "rows" of `rows = NAME`, `rows =
+/// NAME[key]`, `rows = NAME.setdefault(key, [])` and `for rows in NAME.values()`.
+[[nodiscard]] std::set<std::string_view> other_names_of(std::string_view line, const PathEnd& target);
 /// True if the line uses the entries of what has the name: `NAME[…]`, `for x in NAME`, `f(NAME)`, `NAME.values()`. Not
 /// if it counts them, removes or adds some.
 [[nodiscard]] bool uses_entries(std::string_view line, const PathEnd& target);

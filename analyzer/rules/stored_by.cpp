@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <functional>
 #include <iterator>
 #include <set>
 #include <string>
@@ -87,6 +88,22 @@ PathEnd parameter_of(const UserFile& file, std::string_view holder) {
   return end;
 }
 
+/// Statements by another name: `rows = self.samples[key]` and `rows.append(x)`.
+FoundLines by_other_names(const UserFile& file, const PathEnd& target) {
+  FoundLines found;
+  for (const PythonSource::Line& given : file.source.lines()) {
+    if (!target.function.empty() && !file.source.is_within(given, target.function)) continue;
+    const std::string_view function = file.source.function_of(given);
+    for (const std::string_view name : other_names_of(given.bare, target)) {
+      for (const PythonSource::Line& line : file.source.lines()) {
+        if (file.source.function_of(line) == function && puts_into(line.bare, {name, function}))
+          found.push_back({&file, &line});
+      }
+    }
+  }
+  return found;
+}
+
 FoundLines statements_in(const UserFile& file, std::string_view holder) {
   PathEnd target = end_of_path(holder);
   if (target.name.empty()) target = parameter_of(file, holder);
@@ -95,6 +112,11 @@ FoundLines statements_in(const UserFile& file, std::string_view holder) {
     const bool counts = target.function.empty() || file.source.is_within(line, target.function);
     return counts && puts_into(line.bare, target) && !names_other_key(line.text, target.name, holder);
   });
+  // `rows = self.samples.setdefault(key, [])` is not what fills the list.
+  const auto names_it = [&](const FoundLine& each) { return !other_names_of(each.line->bare, target).empty(); };
+  if (std::ranges::all_of(found, names_it)) {
+    if (FoundLines others = by_other_names(file, target); !others.empty()) found = std::move(others);
+  }
   if (!found.empty() || target.link.empty()) return found;
   return lines_of(file, [&](const PythonSource::Line& line) {
     return attributes_given_by(trimmed(line.bare)).contains(target.link);
@@ -243,24 +265,35 @@ std::set<std::string_view> functions_of(const FoundLines& statements, std::strin
   return functions;
 }
 
+/// Calls of the functions in the text.
+/// @param objects  those whose methods count; of others a call does if it is given what was made
+FoundLines calls_in_text(const UserFiles& files, const std::set<std::string_view>& functions,
+                         const std::function<bool(std::string_view object)>& objects) {
+  return files.all([&](const UserFile& file) {
+    return lines_of(file, [&](const PythonSource::Line& line) {
+      const bool is_given = file.values.names_one(line);
+      return std::ranges::any_of(functions, [&](std::string_view function) {
+        return calls_function(line.bare, function,
+                              [&](std::string_view object) { return is_given || objects(object); });
+      });
+    });
+  });
+}
+
+/// The same for objects of the path, and for functions without an object: `opt.step()` is no call of the program's own
+/// `step`.
+FoundLines calls_in_text(const UserFiles& files, const std::set<std::string_view>& functions, std::string_view holder) {
+  std::set<std::string_view> objects = names_on_path(holder);
+  objects.insert({"", "self", "cls"});
+  return calls_in_text(files, functions, [&](std::string_view object) { return objects.contains(object); });
+}
+
 /// Calls of the functions that have the statements: those that made a storage; else those in the text.
 FoundLines calls_of(const UserFiles& files, const FoundLines& statements, std::string_view holder) {
   const std::set<std::string_view> functions = functions_of(statements, holder);
   FoundLines calls = files.callers_of(functions);
   if (!calls.empty()) return calls;
-  // `opt.step()` is no call of the program's own `step`, unless it is given what was made.
-  std::set<std::string_view> objects = names_on_path(holder);
-  objects.insert({"", "self", "cls"});
-  calls = files.all([&](const UserFile& file) {
-    return lines_of(file, [&](const PythonSource::Line& line) {
-      const bool is_given = file.values.names_one(line);
-      return std::ranges::any_of(functions, [&](std::string_view function) {
-        return calls_function(line.bare, function,
-                              [&](std::string_view object) { return is_given || objects.contains(object); });
-      });
-    });
-  });
-  return rather(std::move(calls), uses_value);
+  return rather(calls_in_text(files, functions, holder), uses_value);
 }
 
 FoundLines passes_in(const UserFile& file, bool only_it) {
@@ -287,7 +320,10 @@ FoundLines by_way(const UserFiles& files, std::string_view holder, std::string_v
 Storing stored_in(const UserFiles& files, std::string_view holder, std::string_view way) {
   if (const std::string_view function = cached_function(holder); !function.empty()) {
     // Who calls the function has its result put into the cache.
-    if (FoundLines callers = files.callers_of({function}); !callers.empty()) return {texts_of(callers), {}, {}};
+    FoundLines callers = files.callers_of({function});
+    if (callers.empty()) callers = calls_in_text(files, {function}, holder);
+    if (callers.empty()) callers = calls_in_text(files, {function}, [](std::string_view) { return true; });
+    if (!callers.empty()) return {texts_of(callers), {}, {}};
   }
   const auto in = [&](auto search) { return files.all([&](const UserFile& file) { return search(file, holder); }); };
   FoundLines statements = rather(in(statements_in), uses_value);

@@ -122,6 +122,42 @@ for x in data:
   EXPECT_TRUE(storing_statements("a = f(); a.b = []\n", "a.py", "program.a").empty()) << "two statements";
 }
 
+constexpr std::string_view kOtherNames = R"(
+class Probe:
+    def record(self, name, value):
+        rows = self.samples[name]
+        if value is not None:
+            rows.append(value)
+
+    def group(self, name, value):
+        rows = self.groups.setdefault(name, [])
+        rows.append(value)
+        first = self.groups[name][0]
+        first.append(value)
+
+    def shift(self, value):
+        for rows in self.shifted.values():
+            rows.append(value)
+
+    def count(self, value):
+        rows = len(self.counted)
+        rows += value
+)";
+
+TEST(StoredByTest, AnEntryByAnotherName) {
+  const auto in_file = [](std::string_view holder) {
+    std::vector<std::size_t> lines;
+    for (const StoringStatement& each : storing_statements(kOtherNames, "probe.py", holder))
+      lines.push_back(std::stoul(each.site.substr(each.site.find(':') + 1)));
+    return lines;
+  };
+  using Numbers = std::vector<std::size_t>;
+  EXPECT_EQ(in_file("main: probe.samples['act0']"), Numbers{6});
+  EXPECT_EQ(in_file("main: probe.groups[*]"), Numbers{10});
+  EXPECT_EQ(in_file("main: probe.shifted[*]"), Numbers{16});
+  EXPECT_EQ(in_file("main: probe.counted"), Numbers{});
+}
+
 TEST(StoredByTest, AFunctionThatPutsIntoItsArgument) {
   constexpr std::string_view code =
       "heapq.heappush(best, x)\nheappush( best , x)\nheapq.heappush(bests, best)\nf(best)\nheappush(self.best, x)\n";
@@ -350,6 +386,17 @@ TEST(StoredByTest, AComprehensionIsNotCalledFromElsewhere) {
 TEST(StoredByTest, TheCallOfACachedFunctionAddsItsResult) {
   const Program program(kSteps, {{"lib/torch/x.py", "mul", 5}, {"train.py", "step", 3}, {"train.py", "main", 7}});
   EXPECT_EQ(program.lines(kStatements, "main.Run.step (lru_cache)"), (Lines{"run.step(2)"}));
+}
+
+TEST(StoredByTest, TheCallOfACachedFunctionInTheTextIfNoStackHasOne) {
+  const Program program(
+      "class Texts:\n  @cache\n  def encode(self, text):\n    return self.tokenizer.encode(text)\n"
+      "  def batch(self, texts):\n    return [self.encode(text) for text in texts]\ndef main():\n  Texts().batch(x)\n"
+      "main()\n",
+      {{"train.py", "main", 8}});
+  const std::vector<StoringStatement> found = stored_by(program.data, "main.Texts.encode (lru_cache)").statements;
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].text, "return [self.encode(text) for text in texts]");
 }
 
 TEST(StoredByTest, AMethodOfAnotherObjectIsNoCall) {
