@@ -39,11 +39,12 @@ struct JudgedRun {
   TimeNs begin, end;
 };
 
-JudgedRun judged_run(const TraceData& data) {
+JudgedRun judged_run(const TraceData& data, const ProgramWork& work) {
   JudgedRun run;
-  if (data.native.live.empty()) return run;
-  run.begin = data.native.live.front().ns;
-  run.end = data.native.live.back().ns;
+  run.begin = run.end = data.native.live.front().ns;
+  for (const NativeLive& each : data.native.live) {
+    if (each.ns < work.last_step() || !work.may_have_ended(each.ns)) run.end = each.ns;
+  }
   for (const Scan& scan : data.owners.scans) {
     if (scan.importing && scan.to < run.end) run.begin = std::max(run.begin, scan.to);
   }
@@ -54,7 +55,7 @@ std::optional<NativeGrowth> native_growth_of(const TraceData& data, const Progra
                                              const NativeSeries& series) {
   std::vector<NativePoint> points;
   std::ranges::copy_if(series.points, std::back_inserter(points),
-                       [&](const NativePoint& point) { return point.ns >= run.begin; });
+                       [&](const NativePoint& point) { return point.ns >= run.begin && point.ns <= run.end; });
   if (points.size() < 2) return {};
   points.push_back(points.back());
   points.back().ns = run.end;  // nothing has changed since
@@ -100,7 +101,7 @@ namespace rules {
 std::vector<Finding> grows_native(const TraceData& data, const Releases&) {
   if (data.native.live.empty()) return {};
   const ProgramWork work(data);
-  const JudgedRun run = judged_run(data);
+  const JudgedRun run = judged_run(data, work);
   std::vector<Finding> findings;
   for (const NativeSeries& series : native_series(data)) {
     std::optional<NativeGrowth> growth = native_growth_of(data, work, run, series);

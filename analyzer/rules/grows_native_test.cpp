@@ -51,6 +51,15 @@ TEST(GrowsNative, WhatIsBoundedDoesNotGrow) {
   }
 }
 
+TEST(GrowsNative, WhatAFunctionHadUntilTheProgramEndedGrows) {
+  const auto until_the_end = [](std::int64_t step) { return step < 60 ? step * 200'000 : 0; };
+  EXPECT_TRUE(findings_of_native({{.bytes = until_the_end}}).empty()) << "it was freed";
+  const auto ends = [](const std::string& path) {
+    return testing::add_object_samples(path, {.entries = [](std::int64_t) { return std::int64_t{1}; }, .ended = true});
+  };
+  EXPECT_EQ(findings_of_native({{.bytes = until_the_end}}, ends).size(), 1u);
+}
+
 TEST(GrowsNative, WhatIsEmptiedBetweenTheReadingsDoesNotGrow) {
   const auto seen = [](std::int64_t step) { return 3'000 * step * step; };
   const auto emptied = [&](std::int64_t step) { return step % 8 == 0 ? 0 : seen(step - 1); };

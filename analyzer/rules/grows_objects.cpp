@@ -24,10 +24,9 @@ constexpr double kLeastOfRun = 0.4;
 /// Part of the run, at its end, that may be without a reading. On a busy machine a longer one is: it is not known then
 /// whether the collection still grows.
 constexpr double kMostUnseen = 0.3;
-/// When the program ends, a reading may find that a function has returned before the end is noted; seconds.
-constexpr double kAtEnd = 0.5;
-/// While a reading counts, the program may go on by this part of the run: else the count is of no point of it.
-constexpr double kLongestCount = 0.04;
+/// While a reading counts, the program may go on by this part of the run: else the count is of no point of it. In the
+/// middle it is off by half of that at most.
+constexpr double kLongestCount = 0.08;
 
 using CountedSeries = std::vector<const Collection*>;
 
@@ -36,7 +35,8 @@ double seconds(TimeNs from, TimeNs to) { return static_cast<double>(to.value - f
 /// The readings that could have found a collection.
 class ReadingsOfCollection {
  public:
-  ReadingsOfCollection(const TraceData& data, const CountedSeries& found) : data_(data) {
+  ReadingsOfCollection(const TraceData& data, const ProgramWork& work, const CountedSeries& found)
+      : data_(data), work_(work) {
     // A reading of variables sees everything at almost the same time.
     everything_ = std::ranges::all_of(found, [&](const Collection* each) { return scan_of(*each).everything; });
     in_function_ = found.back()->place.valid();
@@ -47,11 +47,7 @@ class ReadingsOfCollection {
     return scan.everything == everything_ && !scan.importing && !(in_function_ && scan.ended);
   }
   /// True if a variable of a function may be gone since the program was about to end.
-  [[nodiscard]] bool is_at_end(const Scan& scan) const {
-    return in_function_ && std::ranges::any_of(data_.owners.scans, [&](const Scan& end) {
-             return end.ended && seconds(scan.ns, end.ns) < kAtEnd;
-           });
-  }
+  [[nodiscard]] bool is_at_end(const Scan& scan) const { return in_function_ && work_.may_have_ended(scan.ns); }
   [[nodiscard]] std::vector<const Scan*> all() const {
     std::vector<const Scan*> scans;
     for (const Scan& scan : data_.owners.scans) {
@@ -63,15 +59,19 @@ class ReadingsOfCollection {
 
  private:
   const TraceData& data_;
+  const ProgramWork& work_;
   bool everything_ = false, in_function_ = false;
 };
+
+/// When a reading counted the entries.
+TimeNs counted_at(const Scan& scan) { return TimeNs((scan.counted.value + scan.to.value) / 2); }
 
 double resident_of(const TraceData& data) {
   return data.memory.samples.empty() ? 0 : static_cast<double>(data.memory.samples.back().all().value);
 }
 
 std::optional<ObjectGrowth> object_growth_of(const TraceData& data, const ProgramWork& work, CountedSeries found) {
-  const ReadingsOfCollection readings(data, found);
+  const ReadingsOfCollection readings(data, work, found);
   std::erase_if(found, [&](const Collection* each) { return !readings.counts(readings.scan_of(*each)); });
   const std::vector<const Scan*> all = readings.all();
   if (found.empty()) return {};
@@ -92,13 +92,14 @@ std::optional<ObjectGrowth> object_growth_of(const TraceData& data, const Progra
   for (const Scan& scan : data.owners.scans) {
     if (scan.importing && scan.ns < scan_of(&first).ns) begin = std::max(begin, scan.to);
   }
-  const double rounds = between(scan_of(&first).to, scan_of(&last).to);
+  const double rounds = between(counted_at(scan_of(&first)), counted_at(scan_of(&last)));
   if (rounds < kLeastOfRun * between(begin, all.back()->to)) return {};
   const TimeNs end = std::max(work.latest(), all.back()->to);
   if (between(scan_of(&last).to, end) > kMostUnseen * between(begin, end)) return {};
   std::vector<EntriesAt> points;
   for (const Collection* each : found) {
-    points.push_back({between(scan_of(&first).to, scan_of(each).to), static_cast<double>(each->entries)});
+    points.push_back(
+        {between(counted_at(scan_of(&first)), counted_at(scan_of(each))), static_cast<double>(each->entries)});
   }
   const double grown = static_cast<double>(last.bytes.value - first.bytes.value);
   if (!keeps_growing(points) || grown < std::max(kLeastObjects, kLeastOfResident * resident_of(data))) return {};
@@ -126,6 +127,53 @@ std::optional<ObjectGrowth> object_growth_of(const TraceData& data, const Progra
   return growth;
 }
 
+/// The path with [*] in place of every index and key.
+std::string without_keys(std::string_view path) {
+  std::string result;
+  while (!path.empty()) {
+    const std::size_t open = path.find('[');
+    const std::size_t close = path.find(']', std::min(open, path.size()));
+    if (close == std::string_view::npos) break;
+    result.append(path.substr(0, open)).append("[*]");
+    path.remove_prefix(close + 1);
+  }
+  return result.append(path);
+}
+
+/// True if the same statements add to both, and their paths differ only in keys: `meters[name].history` by name.
+bool are_alike(const ObjectGrowth& one, const ObjectGrowth& other) {
+  return one.type == other.type && one.unit == other.unit && one.stored_by == other.stored_by &&
+         one.called_at == other.called_at && without_keys(one.holder) == without_keys(other.holder);
+}
+
+/// What the first has is said of both.
+void add_alike(const ObjectGrowth& more, ObjectGrowth& to) {
+  to.holder = without_keys(to.holder);
+  to.alike += more.alike;
+  to.entries += more.entries;
+  to.entries_before += more.entries_before;
+  to.own.value += more.own.value;
+  to.bytes.value += more.bytes.value;
+  to.bytes_before.value += more.bytes_before.value;
+  to.entries_per_round += more.entries_per_round;
+  to.per_round.value += more.per_round.value;
+  to.readings = std::min(to.readings, more.readings);
+}
+
+/// One growth for all that are alike.
+std::vector<ObjectGrowth> by_pattern(const std::vector<ObjectGrowth>& growing) {
+  std::vector<ObjectGrowth> merged;
+  for (const ObjectGrowth& each : growing) {
+    const auto before = std::ranges::find_if(merged, [&](const ObjectGrowth& other) { return are_alike(other, each); });
+    if (before == merged.end()) {
+      merged.push_back(each);
+    } else {
+      add_alike(each, *before);
+    }
+  }
+  return merged;
+}
+
 }  // namespace
 
 namespace rules {
@@ -142,11 +190,13 @@ std::vector<Finding> grows_objects(const TraceData& data, const Releases&) {
       growing.push_back(std::move(*growth));
     }
   }
+  std::vector<ObjectGrowth> outermost;
+  std::ranges::copy_if(growing, std::back_inserter(outermost), [&](const ObjectGrowth& each) {
+    return std::ranges::none_of(growing,
+                                [&](const ObjectGrowth& other) { return is_below(each.holder, other.holder); });
+  });
   std::vector<Finding> findings;
-  for (ObjectGrowth& growth : growing) {
-    const bool is_part =
-        std::ranges::any_of(growing, [&](const ObjectGrowth& other) { return is_below(growth.holder, other.holder); });
-    if (is_part) continue;
+  for (ObjectGrowth& growth : by_pattern(outermost)) {
     Finding finding;
     finding.rule = "grows_objects";
     finding.title = "grows";

@@ -54,6 +54,18 @@ TEST(GrowsObjects, OnlyTheOutermostIsAFinding) {
   ASSERT_EQ(findings.size(), 2u);
 }
 
+TEST(GrowsObjects, WhatDiffersInKeysAloneIsOneFinding) {
+  const std::vector<Finding> findings = findings_of_objects({{.path = "main: meters[''loss''].history"},
+                                                             {.path = "main: meters[''error''].history"},
+                                                             {.path = "main: seen"}});
+  ASSERT_EQ(findings.size(), 2u);
+  ASSERT_TRUE(findings[0].objects);
+  EXPECT_EQ(findings[0].objects->holder, "main: meters[*].history");
+  EXPECT_EQ(findings[0].objects->entries, 120'000);
+  EXPECT_EQ(findings[0].objects->per_round.value, 500'000);
+  EXPECT_EQ(findings[0].bytes.value, 2 * 60 * 1000 * 250);
+}
+
 TEST(GrowsObjects, SmallOrShortGrowthIsNoFinding) {
   EXPECT_TRUE(findings_of_objects({{.bytes_each = 30}}).empty());
   EXPECT_TRUE(
@@ -66,8 +78,8 @@ TEST(GrowsObjects, SmallOrShortGrowthIsNoFinding) {
 TEST(GrowsObjects, OnABusyMachineItMayBeUnknown) {
   EXPECT_EQ(findings_of_objects({{.until = 45}}).size(), 1u);
   EXPECT_TRUE(findings_of_objects({{.until = 40}}).empty()) << "it may have stopped to grow";
-  EXPECT_EQ(findings_of_objects({{.counts = 2}}).size(), 1u);
-  EXPECT_TRUE(findings_of_objects({{.counts = 4}}).empty()) << "it is not known when there were so many entries";
+  EXPECT_EQ(findings_of_objects({{.counts = 4}}).size(), 1u);
+  EXPECT_TRUE(findings_of_objects({{.counts = 6}}).empty()) << "it is not known when there were so many entries";
 }
 
 TEST(GrowsObjects, ItExplainsGrowthOutsideTorch) {
@@ -78,6 +90,17 @@ TEST(GrowsObjects, ItExplainsGrowthOutsideTorch) {
   ASSERT_EQ(explained.size(), 1u);
   EXPECT_EQ(explained[0].rule, "grows_objects");
   EXPECT_EQ(findings_of_objects({{.bytes_each = 300}}, grows_outside).size(), 2u) << "less than half of it";
+}
+
+TEST(GrowsObjects, SeveralTogetherExplainGrowthOutsideTorch) {
+  const auto grows_outside = [](const std::string& path) {
+    return testing::add_outside_samples(path, {.kind = "python"});
+  };
+  const std::vector<Finding> findings =
+      findings_of_objects({{.bytes_each = 300}, {.path = "main: seen", .bytes_each = 300}}, grows_outside);
+  ASSERT_EQ(findings.size(), 2u);
+  EXPECT_EQ(findings[0].rule, "grows_objects");
+  EXPECT_EQ(findings[1].rule, "grows_objects");
 }
 
 TEST(GrowsObjects, ItDoesNotExplainFiles) {

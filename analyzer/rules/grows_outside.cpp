@@ -171,12 +171,15 @@ std::string why_of(std::string_view kind) {
   return "more and more memory is mapped, by none of the allocators that are recognized";
 }
 
-std::string fix_of(std::string_view kind) {
+/// @param sampled  the run was one with --native: no line that it sampled explains the growth
+std::string fix_of(std::string_view kind, bool sampled) {
+  if (kind == "malloc" && sampled) return "see what C and C++ have allocated, by line: dc-memtrace show native";
   if (kind == "numpy") return "keep numbers or copies of what is needed, or clear it after use";
   if (kind == "graph") return "add numbers to it, not tensors: .item(), or .detach() where no backward needs it";
   if (kind == "malloc") return "find the line that allocates: dc-memtrace run --native";
   if (kind == "python") return "find the line that makes the objects: tracemalloc, or memray run";
   if (kind == "shared tensors") return "keep a copy (.clone()) of what is needed of a batch, or drop it after its step";
+  if (sampled) return "close what is no longer used";
   return "find what maps it: dc-memtrace run --native; close what is no longer used";
 }
 
@@ -242,7 +245,7 @@ std::vector<Finding> grows_outside(const TraceData& data, const Releases&) {
     finding.bytes = growth->holder ? growth->after : Bytes(growth->after.value - growth->before.value);
     finding.confidence = growth->holder && growth->kind != "graph" ? Confidence::kCertain : Confidence::kPartial;
     finding.why = why_of(growth->kind);
-    finding.fix = fix_of(growth->kind);
+    finding.fix = fix_of(growth->kind, !data.native.live.empty());
     finding.outside = std::move(growth);
     findings.push_back(std::move(finding));
   }

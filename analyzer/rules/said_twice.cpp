@@ -1,8 +1,10 @@
 #include "analyzer/rules/said_twice.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <set>
 #include <string>
+#include <string_view>
 
 #include "analyzer/rules/outside_kinds.h"
 #include "analyzer/storages/without_numbers.h"
@@ -28,16 +30,6 @@ bool names_its_holder(const Finding& objects, const Finding& other) {
          (other.outside && other.outside->holder && without_numbers(*other.outside->holder) == holder);
 }
 
-/// True if the other finding is a collection that is at least half of this growth, whose holder is not known.
-bool is_of_objects(const Finding& outside, const Finding& other) {
-  if (!outside.outside || outside.outside->holder || !other.objects) return false;
-  return std::ranges::find(kKindsWithObjects, outside.outside->kind) != kKindsWithObjects.end() &&
-         other.objects->unit == outside.outside->unit &&
-         2 * other.objects->per_round.value >= outside.outside->per_step.value;
-}
-
-double per_round_of(const NativeGrowth& growth) { return static_cast<double>(growth.per_round.value); }
-
 /// True if the other finding names who holds the objects that the native memory is of. Objects of Python, torch and
 /// numpy have other parts, too: graphs of autograd, tables.
 bool names_holder_of_native(const Finding& native, const Finding& other) {
@@ -45,15 +37,29 @@ bool names_holder_of_native(const Finding& native, const Finding& other) {
   return other.growth || other.objects || (other.outside && other.outside->holder);
 }
 
-/// True if what is known of this growth is its class alone, and places of C and C++ are at least half of it.
-bool is_of_native(const Finding& outside, const std::vector<Finding>& findings) {
+/// What collections of objects grow by in a round, or places of C and C++, which can have the same objects.
+template <class Member>
+std::int64_t per_round_of(const std::vector<Finding>& findings, Member growth, std::string_view unit) {
+  std::int64_t sum = 0;
+  for (const Finding& each : findings) {
+    const auto& grows = each.*growth;
+    if (grows && grows->unit == unit) sum += grows->per_round.value;
+  }
+  return sum;
+}
+
+/// The part of a class's growth that other findings are at least. Small allocations of C and C++ have headers and holes
+/// between them, which no sample counts.
+constexpr std::int64_t kPartOfObjects = 2, kPartOfNative = 3;
+
+/// True if what is known of this growth is its class alone, and other findings explain it.
+bool is_explained(const Finding& outside, const std::vector<Finding>& findings) {
   if (!outside.outside || outside.outside->holder) return false;
   if (std::ranges::find(kKindsWithObjects, outside.outside->kind) == kKindsWithObjects.end()) return false;
-  double sum = 0;
-  for (const Finding& each : findings) {
-    if (each.native && each.native->unit == outside.outside->unit) sum += per_round_of(*each.native);
-  }
-  return 2 * sum >= static_cast<double>(outside.outside->per_step.value);
+  const std::string_view unit = outside.outside->unit;
+  const std::int64_t all = outside.outside->per_step.value;
+  return kPartOfObjects * per_round_of(findings, &Finding::objects, unit) >= all ||
+         kPartOfNative * per_round_of(findings, &Finding::native, unit) >= all;
 }
 
 template <typename Says>
@@ -72,8 +78,8 @@ void drop_if_said(std::vector<Finding>& findings, const Says& is_said_by) {
 void drop_said_twice(const TraceData& data, std::vector<Finding>& findings) {
   drop_if_said(findings, [&](const Finding& each, const Finding& other) { return is_of_storages(data, each, other); });
   drop_if_said(findings, names_its_holder);
-  drop_if_said(findings, is_of_objects);
-  std::erase_if(findings, [&](const Finding& each) { return is_of_native(each, std::vector<Finding>(findings)); });
+  const std::vector<Finding> said = findings;
+  std::erase_if(findings, [&](const Finding& each) { return is_explained(each, said); });
   drop_if_said(findings, names_holder_of_native);
 }
 
