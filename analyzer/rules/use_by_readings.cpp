@@ -242,6 +242,8 @@ std::optional<UseByReadings::Values> UseByReadings::values_long(const NextValues
         return std::nullopt;
     }
   }
+  // What one reading alone finds with many values after it may be an entry that the program has taken up again.
+  if (most > kMostApart && found.size() == 1) return std::nullopt;
   return most - least <= kMostApart ? std::optional(Values{most, most == least}) : std::nullopt;
 }
 

@@ -25,13 +25,15 @@ constexpr int kTurns = 12;
 /// A program in which a list keeps what forward() makes, at each turn. `also` is where readings after each turn find
 /// the latest one, besides.
 struct Loop {
-  explicit Loop(const std::function<std::vector<std::string>(int age)>& also) {
+  explicit Loop(const std::function<std::vector<std::string>(int age)>& also)
+      : Loop([&also](int age, int /*turn*/) { return also(age); }) {}
+  explicit Loop(const std::function<std::vector<std::string>(int age, int turn)>& also) {
     for (int turn = 0; turn < kTurns; ++turn) {
       kept.push_back(program.made_at(3, {{"train.py", "forward", 7}}));
       after.push_back(program.made_at(4));
       program.trace.begin_reading();
       for (int i = 0; i <= turn; ++i) {
-        for (const std::string& path : also(turn - i)) program.trace.held(kept[i], {.path = path});
+        for (const std::string& path : also(turn - i, turn)) program.trace.held(kept[i], {.path = path});
         program.trace.held(kept[i], {.containers = {"main: rows"}, .path = "main: rows[0]"});
       }
       program.dropped_at(5, after.back());
@@ -69,6 +71,17 @@ TEST(UseByReadings, AVariableThatStillHasItAfterTheNextIsMadeHasTwo) {
   const auto until = two.uses();
   for (int i = 0; i + 2 < kTurns; ++i) EXPECT_EQ(until[i], two.begin(two.after[i + 2])) << i;
   EXPECT_NE(loop.uses(), until) << "a chain of which nothing reads the first one";
+}
+
+/// As a loop over the list's entries does that calls each of them.
+TEST(UseByReadings, AnOldOneThatOneReadingFindsElsewhereSaysNothingOfTheOthers) {
+  const Loop once([](int age, int turn) { return age == 4 && turn == 8 ? Paths{"main: net.last"} : Paths{}; });
+  const Loop nothing([](int) { return Paths{}; });
+  const auto until = once.uses(), otherwise = nothing.uses();
+  for (int i = 0; i < kTurns; ++i) {
+    if (i == 4) continue;  // until its end, unless it is known
+    EXPECT_EQ(until[i], otherwise[i]) << i;
+  }
 }
 
 TEST(UseByReadings, WhatALastingAliasOfTheKeeperLeadsToIsNoUse) {
