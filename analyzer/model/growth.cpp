@@ -12,6 +12,7 @@ std::optional<Growth> growth_of(const TraceData& data, const analyzer::Finding& 
   const analyzer::Growth& from = *finding.growth;
   Growth growth;
   growth.holder = from.holder;
+  growth.also = from.also;
   growth.place = analyzer::unless_empty(from.place);
   growth.type = analyzer::unless_empty(from.type);
   growth.steps = from.rounds;

@@ -32,6 +32,7 @@ struct GrowthSite {
 
 struct Growth {
   std::string_view holder;
+  std::vector<std::string> also;
   std::optional<std::string_view> place, type;
   std::int64_t steps = 0, storages = 0, seen = 0;
   Bytes per_step, alone;
@@ -46,6 +47,8 @@ struct Growth {
     field(
         "holder", &Growth::holder,
         "what holds the storages, as \"main: probe.seen\"; \"C++\": of a program without Python, no reading found it");
+    field("also", &Growth::also,
+          "other parts of the same object that grow in the same rounds, and have some of the storages");
     field("place", &Growth::place,
           "where the frame stood that is the root of this path, at the last reading; null: another root");
     field("type", &Growth::type, "of the container that has them as entries, as \"list\"; null: it is none");

@@ -1,6 +1,8 @@
 // Storages that accumulate throughout a stretch of the run and are rarely freed, by their holders. Not growth: what
 // fills up and stops (a cache, a ring of buffers), and what is replaced (an average of weights).
 #include <algorithm>
+#include <functional>
+#include <iterator>
 #include <map>
 #include <memory>
 #include <optional>
@@ -12,6 +14,7 @@
 
 #include "analyzer/rules/common_names.h"
 #include "analyzer/rules/growing_sites.h"
+#include "analyzer/rules/holder_path.h"
 #include "analyzer/rules/own_use.h"
 #include "analyzer/rules/rules.h"
 #include "analyzer/rules/small_kept.h"
@@ -27,6 +30,8 @@ namespace {
 
 /// Fewer rounds with additions than this are not called growth.
 constexpr std::size_t kFewestAdding = 3;
+/// What adds in this share of all rounds in which one of two holders does adds in the same ones.
+constexpr double kInSameRounds = 0.9;
 /// Growth has ended if so many times the usual distance between two additions have followed the last one.
 constexpr std::int64_t kManyFollowed = 3;
 
@@ -47,9 +52,7 @@ struct Group {
   /// What it has in storages without rows.
   [[nodiscard]] SmallKept::Found small(const TraceData& data) const {
     SmallKept::Found found;
-    if (adding.size() >= kFewestAdding) {
-      for (const ContainerId each : containers) found.add(*data.owners.container(each));
-    }
+    for (const ContainerId each : containers) found.add(*data.owners.container(each));
     return found;
   }
   /// The birth of its first storage; zero if it may have had others before those of their sizes were tracked.
@@ -62,6 +65,34 @@ struct Group {
   [[nodiscard]] const OfSite& most_of_site() const {
     const auto of = [](const auto& each) { return each.second.bytes; };
     return std::ranges::max_element(sites, {}, of)->second;
+  }
+
+  /// True if both are parts of one object, and add to it in the same rounds: they go with one change of the program.
+  [[nodiscard]] bool is_of_one_cause(const Group& other) const {
+    if (!are_of_one_object(growth.holder, other.growth.holder)) return false;
+    const Sequence both = std::max(*adding.begin(), *other.adding.begin());  // sizes get rows one after the other
+    std::vector<Sequence> all, same;
+    std::ranges::set_union(adding.lower_bound(both), adding.end(), other.adding.lower_bound(both), other.adding.end(),
+                           std::back_inserter(all));
+    std::ranges::set_intersection(adding, other.adding, std::back_inserter(same));
+    return same.size() >= kFewestAdding &&
+           static_cast<double>(same.size()) >= kInSameRounds * static_cast<double>(all.size());
+  }
+
+  void add(const TraceData& data, Group&& other) {
+    growth.also.push_back(std::move(other.growth.holder));
+    growth.begun_with.value += other.growth.begun_with.value;
+    std::ranges::move(other.growth.beside, std::back_inserter(growth.beside));
+    held.add(data, std::move(other.held));
+    growth.seen = std::min(growth.seen + other.growth.seen, static_cast<std::int64_t>(held.count()));
+    containers.merge(other.containers);
+    adding.merge(other.adding);
+    for (auto& [stack, of_site] : other.sites) {
+      const auto [site, is_new] = sites.try_emplace(stack, of_site);
+      if (is_new) continue;
+      site->second.bytes.value += of_site.bytes.value;
+      site->second.first = std::min(site->second.first, of_site.first);
+    }
   }
 
   /// @param needed_until  nullopt: to the end of the run
@@ -199,6 +230,26 @@ std::map<std::string, Group> groups_of(const TraceData& data, const GrowingSites
     }
   }
   return groups;
+}
+
+/// Makes groups of one cause one group, with the name of the one that has most.
+std::vector<Group> by_cause(const TraceData& data, std::map<std::string, Group> groups) {
+  std::vector<Group> joined;
+  std::vector<Group> all;
+  for (auto& [name, group] : groups) {
+    // Otherwise these are storages of the last rounds, which may still be dropped.
+    if (group.adding.size() >= kFewestAdding) all.push_back(std::move(group));
+  }
+  std::ranges::stable_sort(all, std::greater(), [](const Group& each) { return each.held.bytes(); });
+  for (Group& group : all) {
+    const auto same = std::ranges::find_if(joined, [&](const Group& each) { return each.is_of_one_cause(group); });
+    if (same == joined.end()) {
+      joined.push_back(std::move(group));
+    } else {
+      same->add(data, std::move(group));
+    }
+  }
+  return joined;
 }
 
 /// What Python's collector has freed before was garbage until then, as what is in such cycles now. The growth has it
@@ -360,17 +411,9 @@ std::vector<Finding> grows(const TraceData& data, const Releases&) {
   leave_out_used(data, growing);
   const Holding holding(data, growing);
   const OwnUse own_use(data, holding, growing);
-  std::map<std::string, Group> groups = groups_of(data, growing, holding, own_use);
   std::map<StringId, SmallKept> small_kept;  // by device
-  for (const auto& [name, group] : groups) {
-    const SmallKept::Found small = group.small(data);
-    if (small.bytes.value == 0) continue;
-    const StringId device = device_of(data, group.held.first());
-    small_kept.try_emplace(device, data, device, growing.end).first->second.add(small);
-  }
-  for (auto& [name, group] : groups) {
-    // Otherwise these are storages of the last rounds, which may still be dropped.
-    if (group.adding.size() < kFewestAdding) continue;
+  std::vector<SmallKept::Holder> small;      // of the findings
+  for (Group& group : by_cause(data, groups_of(data, growing, holding, own_use))) {
     if (group.growth.holder.starts_with("cycle ")) add_collected(data, growing, group);
     if (!group.containers.empty()) add_others_of_container(data, growing, holding, group);
     Finding finding;
@@ -386,8 +429,8 @@ std::vector<Finding> grows(const TraceData& data, const Releases&) {
     growth.stored_by = stored_by(data, growth.holder, made_at, way_to(data, growth));
     if (group.containers.empty() || growth.type == "graph") growth.stored_by.uses.clear();
     free_at_storing(data, own_use, growth);
-    if (const SmallKept::Found small = group.small(data); small.bytes.value > 0)
-      growth.of_sums = small_kept.at(device).gaps(small, *group.most_of_site().rounds, growth.storages, began);
+    small.push_back({group.small(data), device, group.most_of_site().rounds, growth.storages, began});
+    small_kept.try_emplace(device, data, device, growing.end).first->second.add(small.back());
     count_rounds(group, growth);
     finding.bytes = group.held.bytes();
     const std::int64_t adding = growth.rounds - (growth.begun_with.value > 0 ? 1 : 0);
@@ -402,6 +445,8 @@ std::vector<Finding> grows(const TraceData& data, const Releases&) {
     finding.fix = fix_of(growth, group.in_container, has_graphs);
     findings.push_back(std::move(finding));
   }
+  for (std::size_t i = 0; i < findings.size(); ++i)
+    findings[i].growth->of_sums = small_kept.at(small[i].device).gaps(small[i]);
   return findings;
 }
 

@@ -17,6 +17,19 @@ void HeldStorages::add(const Storage& storage, const GrowingStorage& growing) {
   bytes_.value += growing.bytes.value;
 }
 
+void HeldStorages::add(const TraceData& data, HeldStorages&& others) {
+  std::map<StorageId, std::size_t> known;
+  for (std::size_t i = 0; i < storages_.size(); ++i) known.emplace(storages_[i].storage, i);
+  for (const GrowingStorage& each : others.storages_) {
+    const auto both = known.find(each.storage);
+    if (both == known.end()) {
+      add(*data.storages.find(each.storage), each);
+    } else {
+      storages_[both->second].alone |= storages_[both->second].frees;
+    }
+  }
+}
+
 bool HeldStorages::are_small() const {
   return std::ranges::all_of(storages_, [](const GrowingStorage& each) { return each.bytes.value < kFollowedBytes; });
 }

@@ -1,6 +1,7 @@
 // Storages that one holder keeps beyond the round in which they were made. Usually, each round adds some.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -34,7 +35,9 @@ inline constexpr std::string_view kHeldByCpp = "C++";
 
 /// In a finding about storages whose number does not grow, `rounds` is 0.
 struct Growth {
-  std::string holder;      ///< "main: probe.seen"; empty: no scan found the storages
+  std::string holder;  ///< "main: probe.seen"; empty: no scan found the storages
+  /// Other parts of the same object that grow in the same rounds: "main: probe.labels". They have some of the storages.
+  std::vector<std::string> also;
   std::string_view place;  ///< the position of the frame that is the root of the path; empty: another kind of root
   std::string_view type;   ///< "list"; empty: not a container
   RoundKind kind = RoundKind::kStep;
@@ -58,7 +61,10 @@ struct Growth {
 class HeldStorages {
  public:
   void add(const Storage& storage, const GrowingStorage& growing);
+  /// Adds those of another holder. What both have is freed if both let go of it.
+  void add(const TraceData& data, HeldStorages&& others);
   [[nodiscard]] Bytes bytes() const { return bytes_; }
+  [[nodiscard]] std::size_t count() const { return storages_.size(); }
   /// Fills a growth's `storages`, `alone` and `sites`. May be called only once.
   void move_to(Growth& growth);
   /// True if all of its storages are so small that they are tracked only where they become more.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <vector>
 
 #include "analyzer/rules/common_names.h"
 #include "analyzer/rules/python_source.h"
@@ -32,6 +33,24 @@ void add_names(std::string_view path, std::set<std::string_view>& names) {
     if (is_name(name) && !name.starts_with("__")) names.insert(name);
     path.remove_prefix(std::min(name.size() + 1, path.size()));
   }
+}
+
+/// "main: ap", ".scores" and "['a']" of "main: ap.scores['a']"; "main.Cloud" and ".near" of "main.Cloud.near".
+std::vector<std::string_view> parts_from_variable(std::string_view path) {
+  std::vector<std::string_view> parts;
+  const std::size_t function = path.find(": "), module = path.find('.');
+  const std::size_t variable = std::min(function != npos ? function + 2 : module, path.size());
+  std::size_t begin = 0;
+  int depth = 0;
+  for (std::size_t at = std::min(variable + 1, path.size()); at < path.size(); ++at) {
+    if (depth == 0 && (path[at] == '.' || path[at] == '[')) {
+      parts.push_back(path.substr(begin, at - begin));
+      begin = at;
+    }
+    depth += path[at] == '[' ? 1 : path[at] == ']' ? -1 : 0;
+  }
+  parts.push_back(path.substr(begin));
+  return parts;
 }
 
 }  // namespace
@@ -100,6 +119,14 @@ std::set<std::string_view> links_of_cycle(std::string_view holder) {
 std::string_view cached_function(std::string_view holder) {
   const std::size_t end = holder.find(kResults);
   return end != npos ? last_name(holder.substr(0, end)) : std::string_view();
+}
+
+bool are_of_one_object(std::string_view path, std::string_view other) {
+  const std::vector<std::string_view> parts = parts_from_variable(path), others = parts_from_variable(other);
+  if (parts.size() != others.size() || parts.front() != others.front()) return false;
+  std::size_t differ = 0;
+  for (std::size_t i = 0; i < parts.size(); ++i) differ += parts[i] != others[i] ? 1 : 0;
+  return differ == 1;
 }
 
 }  // namespace dcmt::analyzer

@@ -28,4 +28,9 @@ struct PathEnd {
 /// "features" of "main.Encoder.features (lru_cache)"; empty: the holder is no cache of a function's results.
 [[nodiscard]] std::string_view cached_function(std::string_view holder);
 
+/// True if the paths differ in one attribute or entry of one object: "main: ap.scores" and "main: ap.relevant", or
+/// "main.Cloud.near.values" and "main.Cloud.far.values". What two variables of a function or a module lead to is not of
+/// one object.
+[[nodiscard]] bool are_of_one_object(std::string_view path, std::string_view other);
+
 }  // namespace dcmt::analyzer

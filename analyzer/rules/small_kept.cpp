@@ -2,27 +2,35 @@
 
 #include <algorithm>
 #include <iterator>
+#include <limits>
+#include <map>
 #include <queue>
+#include <set>
 
 #include "analyzer/storages/group_names.h"
+#include "analyzer/storages/stacks.h"
+#include "trace/base/followed_bytes.h"
 
 namespace dcmt::analyzer {
 namespace {
 
 /// Steps in which a program makes what it keeps for good.
 constexpr std::size_t kFirst = 2;
+/// What has grown from the begin on has added at least this share of what it adds later.
+constexpr double kFromBegin = 0.75;
 
 /// What of the small storages the program itself needs: those of the rounds of growing ones that it needs.
 class Needed {
  public:
   /// @param storages  in the order of creation
   Needed(const TraceData& data, const Rounds& rounds, const std::vector<GrowingStorage>& storages) : rounds_(rounds) {
-    std::vector<std::size_t> lasted;
+    std::vector<Lasted> lasted;
     for (const GrowingStorage& each : storages) {
       if (!each.needed_until.valid()) continue;
       lives_.push_back({data.storages.find(each.storage)->span.from_seq, each.needed_until});
       const auto& [from, to] = lives_.back();
-      lasted.push_back(to > from ? rounds.at(Sequence(to.value - 1)) - rounds.at(from) : 0);
+      lasted.push_back(to > from ? Lasted{rounds.at(Sequence(to.value - 1)) - rounds.at(from), part_of_round(to)}
+                                 : Lasted());
     }
     if (lasted.empty()) return;
     const auto middle = lasted.begin() + static_cast<std::ptrdiff_t>(lasted.size() / 2);
@@ -38,12 +46,25 @@ class Needed {
       needed_.pop();
     }
     if (!needed_.empty()) return begin_of(rounds_.at(needed_.top().from));
-    const std::size_t round = rounds_.at(now);
+    std::size_t round = rounds_.at(now);
     if (last_ended_.valid()) return std::max(begin_of(round), last_ended_);
-    return round > usually_ ? begin_of(round - usually_) : Sequence();
+    if (usually_.rounds > 0 && part_of_round(now) >= usually_.part) ++round;
+    return round > usually_.rounds ? begin_of(round - usually_.rounds) : Sequence();
   }
 
  private:
+  /// Rounds after its own, and the part of the last of them.
+  struct Lasted {
+    std::size_t rounds = 0;
+    double part = 1;
+    friend auto operator<=>(const Lasted&, const Lasted&) = default;
+  };
+  [[nodiscard]] double part_of_round(Sequence at) const {
+    const std::size_t round = rounds_.at(at);
+    const Sequence begin = begin_of(round), end = rounds_.end(round);
+    if (!end.valid()) return 0;
+    return static_cast<double>(at.value - begin.value) / static_cast<double>(end.value - begin.value);
+  }
   struct Life {
     Sequence from, to;
     friend bool operator<(const Life& a, const Life& b) { return b.from < a.from; }  // the oldest is on top
@@ -55,13 +76,13 @@ class Needed {
   std::size_t next_ = 0;
   std::priority_queue<Life> needed_;
   Sequence last_ended_;
-  std::size_t usually_ = 0;  ///< so many rounds after its own
+  Lasted usually_;
 };
 
 }  // namespace
 
 SmallKept::SmallKept(const TraceData& data, StringId device, Sequence until)
-    : data_(data), until_(until), steps_(Rounds::steps(data)) {
+    : data_(data), until_(until), turns_(Rounds::steps_or_calls(data)) {
   for (const auto& [from, block] : data.blocks_by_begin) {
     if (block->device != device || !is_sum_of_small_blocks(data, *block)) continue;
     sums_.push_back({block, block->bytes.value});
@@ -78,14 +99,94 @@ std::int64_t SmallKept::stays_at(Sequence at) const {
   return after != sums_.begin() ? std::prev(after)->stays : 0;
 }
 
-std::vector<Gap> SmallKept::gaps(const Found& found, const Rounds& rounds, const std::vector<GrowingStorage>& storages,
-                                 Sequence since) const {
-  const Scan* scan = data_.owners.scan(found.scan);
+Sequence SmallKept::first_work(const std::vector<GrowingStorage>& storages) const {
+  std::set<StackId> callers;
+  for (const GrowingStorage& each : storages)
+    callers.insert(caller_of_site(data_, data_.storages.find(each.storage)->birth.stack));
+  callers.erase(StackId());
+  if (callers.empty()) return {};
+  std::map<StackId, bool> leads;  // by place
+  for (const Storage& storage : data_.storages) {
+    if (storage.bytes.value < kFollowedBytes) continue;
+    const auto [place, is_new] = leads.try_emplace(storage.birth.stack);
+    if (is_new) {
+      const Stack* stack = data_.stacks.find(storage.birth.stack);
+      while (stack != nullptr && !callers.contains(stack->id)) stack = data_.stacks.find(stack->parent);
+      place->second = stack != nullptr;
+    }
+    if (place->second) return storage.span.from_seq;
+  }
+  return {};
+}
+
+std::optional<SmallKept::Earlier> SmallKept::earlier(const Holder& holder) const {
+  struct OfSize {
+    std::set<std::size_t> adding;  // rounds
+    Sequence first;
+    std::int64_t bytes = 0;
+  };
+  const Rounds& rounds = turns_of(holder);
+  std::map<std::size_t, OfSize> sizes;
+  for (const GrowingStorage& each : holder.storages) {
+    if (!each.frees || each.bytes.value >= kFollowedBytes) continue;
+    const auto [size, is_new] = sizes.try_emplace(size_class_of(each.bytes.value));
+    const Sequence made = data_.storages.find(each.storage)->span.from_seq;
+    if (is_new) size->second.first = made;
+    size->second.adding.insert(rounds.at(made));
+    size->second.bytes += each.bytes.value;
+  }
+  double in_first = 0, then = 0;  // as much as later
+  Sequence last;
+  for (const auto& [size, of_size] : sizes) {
+    const std::size_t first = *of_size.adding.begin(), adding = of_size.adding.size();
+    if (first <= kFirst || adding < 2) continue;
+    const double apart = static_cast<double>(*of_size.adding.rbegin() - first) / static_cast<double>(adding - 1);
+    const double bytes = static_cast<double>(of_size.bytes) / static_cast<double>(adding);
+    for (double at = static_cast<double>(first) - apart; at > -0.5; at -= apart)
+      (at < static_cast<double>(kFirst) - 0.5 ? in_first : then) += bytes;
+    last = std::max(last, of_size.first);
+  }
+  if (!last.valid() || then == 0) return std::nullopt;
+  const std::int64_t early = stays_at(rounds.end(kFirst - 1)), rise = stays_at(last) - early;
+  if (rise <= 0) return std::nullopt;
+  const double share = static_cast<double>(rise) / then;
+  in_first *= share >= kFromBegin ? share : 0;
+  std::int64_t others = std::max<std::int64_t>(0, early - static_cast<std::int64_t>(in_first));
+  if (const Sequence began = first_work(holder.storages); began.valid()) {
+    const std::int64_t before = stays_at(began);
+    others = rounds.kind() == RoundKind::kCall ? before : std::max(others, before);
+  }
+  return Earlier{stays_at(last) - others, others};
+}
+
+const Rounds& SmallKept::turns_of(const Holder& holder) const {
+  const bool are_calls = holder.rounds->kind() == RoundKind::kCall && turns_.kind() == RoundKind::kCall;
+  return are_calls && turns_.size() > 0 ? turns_ : *holder.rounds;
+}
+
+std::int64_t SmallKept::bytes_of(const Holder& holder) const {
+  if (std::ranges::none_of(holder.storages, &GrowingStorage::frees)) return 0;
+  const std::optional<Earlier> earlier = this->earlier(holder);
+  return std::max(holder.found.bytes.value, earlier ? earlier->bytes : 0);
+}
+
+void SmallKept::add(const Holder& holder) {
+  of_containers_ += holder.found.bytes.value;
+  of_holders_ += bytes_of(holder);
+}
+
+std::vector<Gap> SmallKept::gaps(const Holder& holder) const {
   std::vector<Gap> gaps;
-  if (scan == nullptr || of_containers_ == 0) return gaps;
-  const std::int64_t others = others_at(scan->from, rounds, since);
-  const double share = static_cast<double>(found.bytes.value) / static_cast<double>(of_containers_);
-  Needed needed(data_, rounds, storages);
+  const std::int64_t bytes = bytes_of(holder);
+  if (bytes == 0) return gaps;
+  const Rounds& rounds = turns_of(holder);
+  std::int64_t others = std::numeric_limits<std::int64_t>::max();
+  if (const Scan* scan = data_.owners.scan(holder.found.scan); scan != nullptr && holder.found.bytes.value > 0)
+    others = others_at(scan->from, rounds, holder.since);
+  if (const auto earlier = this->earlier(holder))
+    others = std::min(others, std::max(earlier->others, holder.since.valid() ? stays_at(holder.since) : 0));
+  const double share = static_cast<double>(bytes) / static_cast<double>(of_holders_);
+  Needed needed(data_, rounds, holder.storages);
   for (const Sum& sum : sums_) {
     const Span& span = sum.block->span;
     // What is needed may change while the sum stays the same.
@@ -100,13 +201,12 @@ std::vector<Gap> SmallKept::gaps(const Found& found, const Rounds& rounds, const
   return gaps;
 }
 
-std::int64_t SmallKept::others_at(Sequence read, const Rounds& rounds, Sequence since) const {
+std::int64_t SmallKept::others_at(Sequence read, const Rounds& turns, Sequence since) const {
   std::int64_t others = stays_at(std::min(read, until_)) - of_containers_;
   if (!since.valid()) return others;
   others = std::max(others, stays_at(since));
   // A reading may come when all else has ended. What was added in the first steps alone is something else's, such as an
   // optimizer's state.
-  const Rounds& turns = steps_.size() > 0 ? steps_ : rounds;
   const std::size_t first = turns.at(since) + kFirst, last = turns.at(std::min(read, until_));
   if (first + 1 >= last) return others;
   const std::int64_t early = stays_at(turns.end(first - 1)), late = stays_at(turns.end(last - 2));

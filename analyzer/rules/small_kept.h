@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
+#include <optional>
 #include <vector>
 
 #include "analyzer/load/trace_data.h"
@@ -11,9 +13,10 @@
 
 namespace dcmt::analyzer {
 
-/// A reading counts the small storages to which the entries of one container alone lead. How many of them were there at
-/// another point follows from the sums: bytes that never go again are kept. Of these, containers have what has come
-/// since something else had the rest.
+/// A reading counts the small storages to which the entries of one container alone lead. And of a size that gets rows
+/// only once the program keeps more and more of it, there were as many in each earlier round. How many were there at
+/// another point follows from the sums: bytes that never go again are kept. Of these, holders have what has come since
+/// something else had the rest.
 class SmallKept {
  public:
   /// @param until  the end of the growth
@@ -30,18 +33,36 @@ class SmallKept {
       bytes.value += container.small.value;
     }
   };
-  void add(const Found& found) { of_containers_ += found.bytes.value; }
-  /// The holder's parts of the sums. After all were added. What a round made is needed as long as others
-  /// that it made, of `storages`.
-  /// @param since  when it had nothing yet; zero: unknown
-  [[nodiscard]] std::vector<Gap> gaps(const Found& found, const Rounds& rounds,
-                                      const std::vector<GrowingStorage>& storages, Sequence since) const;
+  /// A holder whose storages the sums have.
+  struct Holder {
+    Found found;
+    StringId device;
+    std::shared_ptr<const Rounds> rounds;
+    /// Those with rows, in the order of creation. What a round made is needed as long as others that it made.
+    std::vector<GrowingStorage> storages;
+    Sequence since;  ///< when it had nothing yet; zero: unknown
+  };
+  void add(const Holder& holder);
+  /// The holder's parts of the sums. After all were added.
+  [[nodiscard]] std::vector<Gap> gaps(const Holder& holder) const;
 
  private:
   struct Sum {
     const Block* block;
     std::int64_t stays;  ///< bytes: the least from then on
   };
+  /// What the sums had before sizes of these storages got rows.
+  struct Earlier {
+    std::int64_t bytes = 0;
+    std::int64_t others = 0;  ///< what something else has all the time
+  };
+  /// When what calls the places of these storages was first seen to work. Zero: nothing of the user's calls them.
+  [[nodiscard]] Sequence first_work(const std::vector<GrowingStorage>& storages) const;
+  /// nullopt: no size got rows later than others.
+  [[nodiscard]] std::optional<Earlier> earlier(const Holder& holder) const;
+  /// Steps, or other turns that begin before its storages have rows.
+  [[nodiscard]] const Rounds& turns_of(const Holder& holder) const;
+  [[nodiscard]] std::int64_t bytes_of(const Holder& holder) const;
   /// What something else has all the time, by a reading.
   [[nodiscard]] std::int64_t others_at(Sequence read, const Rounds& rounds, Sequence since) const;
   /// Of the sums at a point, what never goes again.
@@ -49,9 +70,9 @@ class SmallKept {
 
   const TraceData& data_;
   Sequence until_;
-  const Rounds steps_;
+  const Rounds turns_;
   std::vector<Sum> sums_;  ///< in order
-  std::int64_t of_containers_ = 0;
+  std::int64_t of_containers_ = 0, of_holders_ = 0;
 };
 
 }  // namespace dcmt::analyzer

@@ -43,6 +43,17 @@ FrameId site_of(const TraceData& data, StackId stack) {
   return innermost;
 }
 
+StackId caller_of_site(const TraceData& data, StackId stack) {
+  StackId caller;
+  for (const Stack* at = data.stacks.find(stack); at != nullptr; at = data.stacks.find(at->parent)) {
+    const Frame* frame = data.frames.find(at->frame);
+    if (frame == nullptr || is_library_file(data.text(frame->file))) continue;
+    if (caller.valid()) return caller;
+    caller = at->parent;
+  }
+  return {};
+}
+
 FrameId caller_of_package(const TraceData& data, StackId stack) {
   const Frame* site = data.frames.find(site_of(data, stack));
   if (site == nullptr || !is_package_file(data.text(site->file))) return {};

@@ -42,6 +42,9 @@ struct FrameText {
 /// id.
 [[nodiscard]] FrameId site_of(const TraceData& data, StackId stack);
 
+/// What called the function of the innermost frame of the user's code. Invalid if none of the user's frames did.
+[[nodiscard]] StackId caller_of_site(const TraceData& data, StackId stack);
+
 /// The innermost frame of the user's own files if the site lies in an installed package that they called. Invalid if
 /// the site is such a frame itself, or if there is none.
 [[nodiscard]] FrameId caller_of_package(const TraceData& data, StackId stack);

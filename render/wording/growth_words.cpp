@@ -85,6 +85,7 @@ FindingWords growth_words(const ReportedFinding& finding, const Form& form) {
                   form.bytes(finding.bytes), how, holder_confidence(growth)),
       {}};
   if (!growth.holder.empty()) words.facts.push_back({"held by", held_text(growth.holder, growth.place, growth.type)});
+  for (const std::string& each : growth.also) words.facts.push_back({"and by", short_name(each)});
   add_stored_by(growth.stored_by, growth.called_at, form, words.facts);
   for (std::size_t i = 0; i < std::min(form.most, growth.sites.size()); ++i) {
     const model::GrowthSite& site = growth.sites[i];
