@@ -188,7 +188,7 @@ Status add_native_holders(const CensusOptions& options, Naming& naming, Mirror& 
   // has read.
   DCMT_ASSIGN_OR_RETURN(const std::unique_ptr<MemorySource> source, open());
   Mirror fresh(*source);
-  SecondReading second(naming.graph, fresh, types, runtime, nullptr);
+  SecondReading second(naming.graph, fresh, types, runtime, nullptr, options.variables);
   Proof proof = search.proof_by(fresh);
   // What looks like a storage is one only if a second reading finds it again.
   const auto is_gone = [&](const HeldStorage& held) {
@@ -329,6 +329,9 @@ Expected<Census> Censuses::take(const CensusOptions& options) {
     }
     graph.explore();
   }
+  types.typed.begin(options.shapes);
+  for (NamedRoot& each : cpp_roots(options.variables, memory, types)) graph.add_root(std::move(each.root), each.cost);
+  graph.explore();
   if (has_python && !is_near) {
     census.collecting = add_collected_objects(graph, memory, types, state_->versions.runtime);
     graph.explore();
@@ -353,7 +356,8 @@ Expected<Census> Censuses::take(const CensusOptions& options) {
   // read later on demand.
   if (is_near) fresh.read_ahead(state_->read_again_before);
   Naming naming{graph, Paths(graph, memory, types, text), Cycles(graph),
-                SecondReading(graph, fresh, types, state_->versions.runtime, own), ContainerSearch(graph, types.names)};
+                SecondReading(graph, fresh, types, state_->versions.runtime, own, options.variables),
+                ContainerSearch(graph, types.names)};
   naming.paths.set_collector_off(collector_is_off(memory, types, state_->versions.runtime));
   Owners owners(graph, memory, types, text, naming.paths);
   const Modules modules(graph, naming.paths, text, options.modules);

@@ -14,7 +14,7 @@
 #include "collector/scan/graph/modules.h"
 #include "collector/scan/layout/torch_layout.h"
 #include "collector/scan/memory/memory_source.h"
-#include "collector/scan/native/stack_variables.h"
+#include "collector/scan/objects/cpp_variable.h"
 #include "collector/scan/objects/reference.h"
 #include "collector/scan/objects/storage_fields.h"
 #include "trace/base/status.h"
@@ -134,8 +134,9 @@ struct CensusOptions {
   bool unless_importing = false;
   /// Computes what would be freed with each object, and names this many. Only with Scope::kAll.
   std::size_t retained = 0;
-  std::vector<StackVariable> variables = {};  ///< of running functions of C++: roots of the search of C++ memory
-  std::vector<Address> modules = {};          ///< addresses of torch.nn.Modules to name
+  std::vector<CppVariable> variables = {};       ///< of the program's own C++ code
+  std::shared_ptr<const CppShapes> shapes = {};  ///< of these
+  std::vector<Address> modules = {};             ///< addresses of torch.nn.Modules to name
   /// Called once all holders are named: a program that waits for them can go on. May be empty.
   std::function<void()> on_holders = {};
 };

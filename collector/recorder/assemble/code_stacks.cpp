@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <set>
 #include <string>
 #include <utility>
 
@@ -94,23 +95,58 @@ Expected<RowId> CodeStacks::row(std::uint64_t stack) {
   return row;
 }
 
-std::vector<scan::StackVariable> CodeStacks::variables() {
-  std::vector<scan::StackVariable> found;
-  for (const auto& [place, frame] : frames_) {
-    const auto [known, is_new] = variables_.try_emplace({frame.object, frame.offset});
-    if (is_new) known->second = files_.variables(std::string(dictionary_.text(frame.object)), frame.offset - 1);
-    for (const CodeVariable& variable : known->second) {
-      const std::uint64_t begin = frame.end + static_cast<std::uint64_t>(variable.offset);
-      if (begin < frame.begin || begin + variable.bytes > frame.end) continue;
-      found.push_back({{begin, begin + variable.bytes},
-                       variable.path,
-                       variable.place,
-                       variable.bytes == sizeof(std::uint64_t),
-                       frame.end - sizeof(std::uint64_t),
-                       frame.returns});
+std::vector<scan::CppVariable> CodeStacks::variables(scan::MemorySource& source) {
+  scan::Mirror memory(source);
+  std::vector<scan::CppVariable> found;
+  std::map<std::uint64_t, std::uint64_t> loaded;  // by object
+  for (const auto& [place, frame] : frames_) loaded.try_emplace(frame.object, 0);
+  for (auto& [object, at] : loaded) {
+    const std::string path(dictionary_.text(object));
+    const auto region = std::ranges::find(source.regions(), path, &scan::Region::path);
+    if (path.empty() || region == source.regions().end() || region->file_offset != 0) continue;
+    at = region->begin - files_.file(path).elf.first_page();
+    for (const CodeVariable& each : files_.statics(path)) {
+      const std::uint64_t begin = at + static_cast<std::uint64_t>(each.offset);
+      found.push_back({.range = {begin, begin + each.bytes},
+                       .path = each.path,
+                       .place = each.place,
+                       .shape = each.shape,
+                       .address = begin});
     }
   }
+  std::set<std::pair<std::uint64_t, std::uint64_t>> met;  // the same function at the same place
+  for (const auto& [place, frame] : frames_) {
+    if (loaded[frame.object] == 0 || memory.word(frame.end - sizeof(std::uint64_t)) != frame.returns) continue;
+    if (met.emplace(frame.end, memory.word(frame.begin - sizeof(std::uint64_t))).second)
+      add_of_frame(frame, loaded[frame.object], memory, found);
+  }
   return found;
+}
+
+/// The function has called another one from where it is now, which may not be where it was when its stack was seen.
+void CodeStacks::add_of_frame(const wire::ReturnAddress& frame, std::uint64_t loaded_at, scan::Mirror& memory,
+                              std::vector<scan::CppVariable>& found) {
+  const std::uint64_t calls_at = frame.begin - sizeof(std::uint64_t), calls = memory.word(calls_at);
+  const std::string path(dictionary_.text(frame.object));
+  const scan::FileFunction* const then = files_.file(path).function_at(frame.offset - 1);
+  const scan::FileFunction* const now = files_.file(path).function_at(calls - 1 - loaded_at);
+  if (then == nullptr || then != now) return;
+  const auto [known, is_new] = variables_.try_emplace({frame.object, calls - loaded_at});
+  if (is_new) known->second = files_.variables(path, calls - 1 - loaded_at);
+  for (const CodeVariable& variable : known->second) {
+    const std::uint64_t begin = frame.end + static_cast<std::uint64_t>(variable.offset);
+    if (begin < frame.begin || begin + variable.bytes > frame.end) continue;
+    found.push_back({.range = {begin, begin + variable.bytes},
+                     .path = variable.path,
+                     .place = variable.place,
+                     .is_tensor = variable.bytes == sizeof(std::uint64_t),
+                     .returns_at = frame.end - sizeof(std::uint64_t),
+                     .returns = frame.returns,
+                     .calls_at = variable.is_in_block ? calls_at : 0,
+                     .calls = calls,
+                     .shape = variable.shape,
+                     .address = begin});
+  }
 }
 
 /// Without the frames of libraries, if there are others.

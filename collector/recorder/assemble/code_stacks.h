@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <tuple>
@@ -13,7 +14,7 @@
 #include "collector/recorder/decode/dictionary.h"
 #include "collector/recorder/keep/journal.h"
 #include "collector/recorder/unwind/code_files.h"
-#include "collector/scan/native/stack_variables.h"
+#include "collector/scan/objects/cpp_variable.h"
 #include "trace/base/status.h"
 #include "trace/wire/records.h"
 
@@ -33,11 +34,17 @@ class CodeStacks {
   [[nodiscard]] Frames frames(std::uint64_t stack);
   /// The row of such a stack; 0: it is not known, or empty.
   Expected<RowId> row(std::uint64_t stack);
-  /// The variables of the program's functions, in the frames that its stacks had.
-  [[nodiscard]] std::vector<scan::StackVariable> variables();
+  /// True if it has seen frames of a program without Python.
+  [[nodiscard]] bool has_program() const { return !frames_.empty(); }
+  /// The program's own variables: static ones, and those of the functions that run, of which its stacks had frames.
+  [[nodiscard]] std::vector<scan::CppVariable> variables(scan::MemorySource& source);
+  /// Those of the variables so far.
+  [[nodiscard]] std::shared_ptr<const scan::CppShapes> shapes() { return files_.shapes(); }
 
  private:
   [[nodiscard]] Frames places(const wire::ReturnAddress& frame);
+  void add_of_frame(const wire::ReturnAddress& frame, std::uint64_t loaded_at, scan::Mirror& memory,
+                    std::vector<scan::CppVariable>& found);
   Status define_program(std::uint64_t id, const std::vector<wire::ReturnAddress>& calls);
   Expected<RowId> row_of(const std::string& file, const std::string& function, std::int64_t line);
   Expected<RowId> row_in_program(const CodePlace& frame);

@@ -6,6 +6,7 @@
 #include "collector/recorder/assemble/code_stacks.h"
 #include "collector/recorder/assemble/lifetimes.h"
 #include "collector/recorder/assemble/module_book.h"
+#include "collector/scan/memory/process_memory.h"
 
 namespace dcmt::recorder {
 namespace {
@@ -75,7 +76,14 @@ bool ReadingNeeds::wants_reading() const {
 
 std::vector<std::uint64_t> ReadingNeeds::modules() const { return modules_.addresses(); }
 
-std::vector<scan::StackVariable> ReadingNeeds::cpp_variables() { return code_stacks_.variables(); }
+std::vector<scan::CppVariable> ReadingNeeds::cpp_variables(pid_t pid) {
+  if (!code_stacks_.has_program()) return {};
+  Expected<scan::ProcessMemory> memory = scan::ProcessMemory::open(pid);
+  if (!memory.ok()) return {};  // it is ending
+  return code_stacks_.variables(*memory);
+}
+
+std::shared_ptr<const scan::CppShapes> ReadingNeeds::cpp_shapes() { return code_stacks_.shapes(); }
 
 void ReadingNeeds::begins(scan::Scope scope) { owners_.begin(scope, lifetimes_.living_storages()); }
 

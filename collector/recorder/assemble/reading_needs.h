@@ -1,7 +1,10 @@
 // When a reading of the process's memory is worth its cost, what it should look for, and what it found.
 #pragma once
 
+#include <sys/types.h>
+
 #include <cstdint>
+#include <memory>
 #include <set>
 #include <string>
 #include <string_view>
@@ -58,7 +61,8 @@ class ReadingNeeds {
   /// The addresses of the modules whose names a reading should find.
   [[nodiscard]] std::vector<std::uint64_t> modules() const;
   /// Of the functions of a program without Python.
-  [[nodiscard]] std::vector<scan::StackVariable> cpp_variables();
+  [[nodiscard]] std::vector<scan::CppVariable> cpp_variables(pid_t pid);
+  [[nodiscard]] std::shared_ptr<const scan::CppShapes> cpp_shapes();
 
   /// A reading of the process's memory begins.
   void begins(scan::Scope scope);

@@ -25,6 +25,7 @@ bool is_asked(AskedReading word) {
 }  // namespace
 
 void Readings::begin(pid_t pid, const scan::LayoutFolders& layouts) {
+  pid_ = pid;
   variables_ = std::make_unique<MemoryReader>(pid, layouts, scan::Scope::kVariables);
   all_ = std::make_unique<MemoryReader>(pid, layouts, scan::Scope::kAll);
 }
@@ -173,8 +174,9 @@ void Readings::start(MemoryReader& reader, scan::Scope scope, bool for_objects) 
   if (scope == scan::Scope::kAll) {
     options.native = scan::Native::kProved;
     options.in_question = assembler.readings().without_holder(program_ended_);
-    options.variables = assembler.readings().cpp_variables();
   }
+  options.variables = assembler.readings().cpp_variables(pid_);
+  options.shapes = assembler.readings().cpp_shapes();
   reader.start(std::move(options));
 }
 

@@ -62,6 +62,7 @@ class Readings {
 
   SpoolDrain& process_;
   Samplers& samplers_;
+  pid_t pid_ = 0;
   std::unique_ptr<MemoryReader> variables_, all_;  ///< by scope; nullptr: the memory is not read, or cannot be
   ScanSchedule schedule_;
   ObjectSchedule objects_;

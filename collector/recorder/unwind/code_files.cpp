@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <string_view>
+#include <utility>
 
 #include "trace/base/code_path.h"
 #include "trace/base/demangled.h"
@@ -61,20 +62,38 @@ std::vector<CodePlace> CodeFiles::places(const std::string& path, std::uint64_t 
   return places;
 }
 
+CodeVariable CodeFiles::variable(CodeFile& code, const FrameVariable& found, std::string path) {
+  const std::string declared = code.lines().file(found.unit, found.file).value_or("");
+  return {std::move(path),   declared.empty() ? "" : fmt::format("{}:{}", short_path(declared, 1), found.line),
+          found.offset,      found.bytes,
+          found.is_in_block, shapes_.of(code.info(), found.type)};
+}
+
 std::vector<CodeVariable> CodeFiles::variables(const std::string& path, std::uint64_t offset) {
   std::vector<CodeVariable> variables;
   CodeFile& code = file(path);
-  const scan::FileFunction* const whole = code.function_at(offset);
-  for (const FrameVariable& each : code.info().variables_at(offset)) {
-    const std::string function = !each.function.empty() ? readable(each.function)
-                                 : whole != nullptr     ? readable(whole->name)
-                                                        : std::string();
-    const std::string declared = code.lines().file(each.unit, each.file).value_or("");
-    variables.push_back({fmt::format("{}: {}", short_function(function), each.name),
-                         declared.empty() ? "" : fmt::format("{}:{}", short_path(declared, 1), each.line), each.offset,
-                         each.bytes});
+  const std::vector<FrameVariable> found = code.info().variables_at(offset);
+  if (found.empty()) return variables;
+  const std::vector<CodePlace> places = this->places(path, offset);  // innermost first
+  for (const FrameVariable& each : found) {
+    const CodePlace* const place = each.level < places.size() ? &places[places.size() - 1 - each.level] : nullptr;
+    if (place == nullptr || (!each.is_argument && place->line <= each.line)) continue;
+    variables.push_back(variable(code, each, fmt::format("{}: {}", short_function(place->function), each.name)));
   }
   return variables;
+}
+
+const std::vector<CodeVariable>& CodeFiles::statics(const std::string& path) {
+  const auto [known, is_new] = statics_.try_emplace(path);
+  if (!is_new) return known->second;
+  CodeFile& code = file(path);
+  for (const FrameVariable& each : code.info().statics()) {
+    const auto at = static_cast<std::uint64_t>(each.offset);
+    const std::string name = readable(code.elf.variable_at(at).value_or(each.name));
+    CodeVariable found = variable(code, each, fmt::format("{}: {}", path.substr(path.rfind('/') + 1), name));
+    if (found.shape != 0) known->second.push_back(std::move(found));
+  }
+  return known->second;
 }
 
 }  // namespace dcmt::recorder

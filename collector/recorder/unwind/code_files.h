@@ -10,6 +10,7 @@
 
 #include "collector/recorder/unwind/debug_info.h"
 #include "collector/recorder/unwind/source_lines.h"
+#include "collector/recorder/unwind/type_shapes.h"
 #include "collector/scan/process/elf_file.h"
 
 namespace dcmt::recorder {
@@ -23,12 +24,14 @@ struct CodePlace {
   std::int64_t line = 0;
 };
 
-/// A variable of a function, in its frame.
+/// A variable of a function, in its frame, or a static one.
 struct CodeVariable {
-  std::string path;         ///< "train: losses"
-  std::string place;        ///< where it is declared: "train.cpp:12"
-  std::int64_t offset = 0;  ///< from the end of the frame
-  std::uint64_t bytes = 0;
+  std::string path;            ///< "train: losses"
+  std::string place;           ///< where it is declared: "train.cpp:12"
+  std::int64_t offset = 0;     ///< from the end of the frame; of a static one, in the file
+  std::uint64_t bytes = 0;     ///< 0: a pointer or a reference
+  bool is_in_block = false;    ///< it may end before its function
+  scan::ShapeIndex shape = 0;  ///< in CodeFiles::shapes()
 };
 
 /// A file that is in use. It stays open: names are asked for after the process is gone.
@@ -57,11 +60,18 @@ class CodeFiles {
   /// one.
   /// @param offset  from where the file is loaded
   [[nodiscard]] std::vector<CodePlace> places(const std::string& path, std::uint64_t offset);
-  /// The variables that exist there.
+  /// The variables that exist there: those of a function whose line is past their declaration.
   [[nodiscard]] std::vector<CodeVariable> variables(const std::string& path, std::uint64_t offset);
+  /// The static variables of a file that lead to tensors.
+  [[nodiscard]] const std::vector<CodeVariable>& statics(const std::string& path);
+  [[nodiscard]] std::shared_ptr<const scan::CppShapes> shapes() { return shapes_.all(); }
 
  private:
+  [[nodiscard]] CodeVariable variable(CodeFile& code, const FrameVariable& found, std::string path);
+
   std::map<std::string, std::unique_ptr<CodeFile>> files_;
+  std::map<std::string, std::vector<CodeVariable>> statics_;
+  TypeShapes shapes_;
 };
 
 }  // namespace dcmt::recorder

@@ -11,19 +11,28 @@ using scan::Address;
 /// Numbers of DWARF: tags, attributes, forms of attributes, entries of lists of ranges.
 constexpr std::uint64_t kFunctionTag = 0x2e, kInlinedTag = 0x1d, kBlockTag = 0x0b, kVariableTag = 0x34,
                         kArgumentTag = 0x05, kClassTag = 0x02, kStructTag = 0x13, kArrayTag = 0x01, kTypedefTag = 0x16,
-                        kConstTag = 0x26;
+                        kConstTag = 0x26, kVolatileTag = 0x35, kPointerTag = 0x0f, kReferenceTag = 0x10,
+                        kMoveTag = 0x42, kMemberTag = 0x0d, kBaseTag = 0x1c, kParameterTag = 0x2f, kNumberTag = 0x24,
+                        kEnumTag = 0x04;
 constexpr std::uint64_t kName = 0x03, kLines = 0x10, kLow = 0x11, kHigh = 0x12, kOrigin = 0x31, kSpecification = 0x47,
                         kRanges = 0x55, kCallFile = 0x58, kCallLine = 0x59, kLinkageName = 0x6e, kTextsBase = 0x72,
                         kAddressesBase = 0x73, kRangesBase = 0x74, kPlace = 0x02, kBytes = 0x0b, kFrameBase = 0x40,
-                        kType = 0x49, kFile = 0x3a, kLine = 0x3b;
-/// Operations of expressions: the frame's end, and what lies at an offset from the base.
-constexpr std::uint8_t kFrameEnd = 0x9c, kFromBase = 0x91;
+                        kType = 0x49, kFile = 0x3a, kLine = 0x3b, kMemberPlace = 0x38, kEncoding = 0x3e,
+                        kDeclaration = 0x3c;
+/// Operations of expressions: the frame's end, what lies at an offset from the base, and at an address.
+constexpr std::uint8_t kFrameEnd = 0x9c, kFromBase = 0x91, kAtAddress = 0x03;
+/// Encodings of numbers: signed, signed char.
+constexpr std::uint64_t kSigned = 0x05, kSignedChar = 0x06;
 constexpr std::uint64_t kAddressForm = 0x01, kImplicit = 0x21, kIndirect = 0x16, kNumberedAddress = 0x1b,
                         kNumberedRanges = 0x23;
 constexpr std::uint8_t kWholeUnit = 0x01, kPartialUnit = 0x03;
 constexpr std::uint64_t kLongUnit = 0xfffffff0;
 /// Limit of the section's bytes.
 constexpr std::size_t kMostInfo = std::size_t{1} << 30;
+/// Limit for a search of all of it.
+constexpr std::size_t kMostSearched = std::size_t{32} << 20;
+/// Limit of names for a type.
+constexpr int kMostNames = 16;
 
 bool is_within(Address address, Address begin, Address end) { return address >= begin && address < end; }
 
@@ -321,6 +330,16 @@ DebugInfo::Entry DebugInfo::entry_at(const Unit& unit, ByteReader& reader) const
       case kBytes:
         entry.bytes = value.number;
         break;
+      case kMemberPlace:
+        entry.member_offset = value.number;
+        entry.has_member_offset = value.block.empty();
+        break;
+      case kEncoding:
+        entry.encoding = value.number;
+        break;
+      case kDeclaration:
+        entry.is_declaration = true;
+        break;
       case kCallFile:
         entry.call_file = value.number;
         break;
@@ -414,6 +433,17 @@ void DebugInfo::index(Unit& unit) {
   while (reader.ok() && reader.at() < unit.end) {
     const Entry entry = entry_at(unit, reader);
     if (!entry.ok) break;
+    if (entry.tag == kVariableTag && !entry.place.empty()) {
+      ByteReader place(entry.place);
+      const bool is_at_address = place.byte() == kAtAddress;
+      const auto address = place.fixed<Address>();
+      std::optional<FrameVariable> variable;
+      if (is_at_address && place.ok() && place.at_end()) variable = declared(unit, entry);
+      if (variable) {
+        variable->offset = static_cast<std::int64_t>(address);
+        unit.statics.push_back(*std::move(variable));
+      }
+    }
     if (entry.tag != kFunctionTag || !entry.has_children) continue;
     const bool has_frame = entry.frame_base.size() == 1 && static_cast<std::uint8_t>(entry.frame_base[0]) == kFrameEnd;
     for (const Range& range : ranges_of(entry, unit)) unit.functions.push_back({range, reader.at(), has_frame});
@@ -437,43 +467,117 @@ std::string DebugInfo::name_of(const Entry& entry, int depth) const {
   return name.empty() ? std::string(entry.name) : name;
 }
 
-/// The size of a class; 0: it is another type, such as a pointer.
-std::uint64_t DebugInfo::bytes_of_type(std::uint64_t type) const {
-  constexpr int kDeepest = 8;
-  for (int depth = 0; type != 0 && depth < kDeepest; ++depth) {
-    const Unit* const unit = unit_with(type);
-    if (unit == nullptr) return 0;
-    ByteReader reader = reader_at(type);
+TypeEntry DebugInfo::type_at(std::uint64_t offset) const {
+  TypeEntry type;
+  for (int names = 0; offset != 0 && names < kMostNames; ++names) {
+    const Unit* const unit = unit_with(offset);
+    if (unit == nullptr) return type;
+    ByteReader reader = reader_at(offset);
     const Entry entry = entry_at(*unit, reader);
-    if (!entry.ok) return 0;
-    if (entry.tag == kClassTag || entry.tag == kStructTag || entry.tag == kArrayTag) return entry.bytes;
-    if (entry.tag != kTypedefTag && entry.tag != kConstTag) return 0;
-    type = entry.type;
+    if (!entry.ok) return type;
+    if (entry.tag == kTypedefTag || entry.tag == kConstTag || entry.tag == kVolatileTag) {
+      offset = entry.type;
+      continue;
+    }
+    type.at = offset;
+    type.name = entry.name;
+    type.bytes = entry.bytes;
+    type.type = entry.type;
+    switch (entry.tag) {
+      case kPointerTag:
+        type.is = TypeEntry::Is::kPointer;
+        break;
+      case kReferenceTag:
+      case kMoveTag:
+        type.is = TypeEntry::Is::kReference;
+        break;
+      case kArrayTag:
+        type.is = TypeEntry::Is::kArray;
+        break;
+      case kEnumTag:
+        type.is = TypeEntry::Is::kUnsigned;
+        break;
+      case kNumberTag:
+        type.is = entry.encoding == kSigned || entry.encoding == kSignedChar ? TypeEntry::Is::kSigned
+                                                                             : TypeEntry::Is::kUnsigned;
+        break;
+      case kClassTag:
+      case kStructTag:
+        type.is = TypeEntry::Is::kDeclared;
+        if (!entry.is_declaration) add_members(*unit, entry, reader, type);
+        break;
+      default:
+        break;
+    }
+    return type;
   }
-  return 0;
+  return type;
+}
+
+/// @param reader  behind the entry of the class
+void DebugInfo::add_members(const Unit& unit, const Entry& of, ByteReader& reader, TypeEntry& type) const {
+  type.is = TypeEntry::Is::kClass;
+  for (int depth = of.has_children ? 1 : 0; depth > 0 && reader.ok() && reader.at() < unit.end;) {
+    const Entry entry = entry_at(unit, reader);
+    if (!entry.ok) return;
+    if (entry.tag == 0) --depth;
+    if (depth == 1 && (entry.tag == kMemberTag || entry.tag == kBaseTag) && entry.has_member_offset) {
+      type.members.push_back({entry.name, entry.member_offset, entry.type, entry.tag == kBaseTag});
+    }
+    if (depth == 1 && entry.tag == kParameterTag) type.parameters.push_back(entry.type);
+    if (entry.tag != 0 && entry.has_children) ++depth;
+  }
+}
+
+const TypeEntry::Member* TypeEntry::member(std::string_view name_of_it) const {
+  const auto found = std::ranges::find(members, name_of_it, &Member::name);
+  return found != members.end() && !found->is_base ? &*found : nullptr;
+}
+
+const TypeEntry::Member* TypeEntry::base(const DebugInfo& info, std::string_view beginning) const {
+  const auto found = std::ranges::find_if(
+      members, [&](const Member& each) { return each.is_base && info.type_at(each.type).name.starts_with(beginning); });
+  return found != members.end() ? &*found : nullptr;
+}
+
+/// A variable with what its declaration says, which may be another entry.
+std::optional<FrameVariable> DebugInfo::declared(const Unit& unit, const Entry& entry) const {
+  FrameVariable variable;
+  Entry declaration = entry;
+  const Unit* declaring = &unit;
+  if (const Unit* other = entry.origin != 0 ? unit_with(entry.origin) : nullptr; other != nullptr) {
+    ByteReader reader = reader_at(entry.origin);
+    declaration = entry_at(*other, reader);
+    declaring = other;
+  }
+  const TypeEntry type = type_at(entry.type != 0 ? entry.type : declaration.type);
+  const bool refers = type.is == TypeEntry::Is::kPointer || type.is == TypeEntry::Is::kReference;
+  const bool is_declared = type.is == TypeEntry::Is::kDeclared;  // defined elsewhere, with a size that is not known
+  const bool is_object = type.is == TypeEntry::Is::kClass || type.is == TypeEntry::Is::kArray || is_declared;
+  if ((!refers && !is_object) || (is_object && !is_declared && type.bytes == 0) || declaration.name.empty())
+    return std::nullopt;
+  variable.bytes = is_object ? type.bytes : 0;
+  variable.type = type.at;
+  variable.name = declaration.name;
+  variable.unit = declaring->lines;
+  variable.file = declaration.file;
+  variable.line = declaration.line;
+  variable.is_argument = entry.tag == kArgumentTag;
+  return variable;
 }
 
 void DebugInfo::add_variable(const Unit& unit, const Entry& entry, Found& found) const {
   ByteReader place(entry.place);
   if (entry.place.empty() || place.byte() != kFromBase) return;
-  FrameVariable variable;
-  variable.offset = place.sleb();
+  const std::int64_t offset = place.sleb();
   if (!place.ok() || !place.at_end()) return;
-  Entry declared = entry;
-  const Unit* declaring = &unit;
-  if (const Unit* other = entry.origin != 0 ? unit_with(entry.origin) : nullptr; other != nullptr) {
-    ByteReader reader = reader_at(entry.origin);
-    declared = entry_at(*other, reader);
-    declaring = other;
-  }
-  variable.bytes = bytes_of_type(declared.type);
-  if (variable.bytes == 0 || declared.name.empty()) return;
-  variable.name = declared.name;
-  variable.unit = declaring->lines;
-  variable.file = declared.file;
-  variable.line = declared.line;
-  if (!found.calls.empty()) variable.function = found.calls.back().function;
-  found.variables.push_back(std::move(variable));
+  std::optional<FrameVariable> variable = declared(unit, entry);
+  if (!variable) return;
+  variable->offset = offset;
+  variable->level = found.calls.size();
+  variable->is_in_block = found.is_in_block;
+  if (!found.calls.empty()) variable->function = found.calls.back().function;
+  found.variables.push_back(*std::move(variable));
 }
 
 /// Follows the children from an offset on down to what is at the instruction.
@@ -492,6 +596,7 @@ void DebugInfo::descend(const Unit& unit, std::uint64_t from, Address instructio
         found.calls.push_back({name_of(entry), unit.lines, entry.call_file, entry.call_line});
       }
       if (is_here && !entry.has_children) return;
+      found.is_in_block |= is_here;
       if (is_here) continue;  // its children come next, and are what is looked at from here on
     }
     if (entry.tag != 0 && entry.has_children) ++depth;
@@ -524,6 +629,16 @@ std::vector<FrameVariable> DebugInfo::variables_at(Address instruction) {
     descend(*unit, function->children, instruction, found);
   }
   return found.variables;
+}
+
+std::vector<FrameVariable> DebugInfo::statics() {
+  std::vector<FrameVariable> all;
+  if (info_.size() > kMostSearched) return all;
+  for (Unit& unit : units_) {
+    index(unit);
+    all.insert(all.end(), unit.statics.begin(), unit.statics.end());
+  }
+  return all;
 }
 
 }  // namespace dcmt::recorder

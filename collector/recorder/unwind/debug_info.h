@@ -23,15 +23,42 @@ struct InlinedCall {
   std::int64_t line = 0;   ///< of the call
 };
 
-/// A variable that lies in the frame of its function: an object, no pointer and no reference.
+/// A variable that lies in the frame of its function, or a static one.
 struct FrameVariable {
   std::string name;
   std::string function;     ///< of the function that was compiled into another one and has it; empty: the frame's own
-  std::int64_t offset = 0;  ///< from the end of the frame
-  std::uint64_t bytes = 0;
-  std::uint64_t unit = 0;  ///< as in InlinedCall; where it is declared
+  std::int64_t offset = 0;  ///< from the end of the frame; of a static variable: its address in the file
+  std::uint64_t bytes = 0;  ///< 0: a pointer or a reference
+  std::uint64_t type = 0;   ///< as of DebugInfo::type_at()
+  std::size_t level = 0;    ///< of the function that has it: 0 has the frame, 1 was compiled into it, and so on
+  bool is_argument = false;
+  bool is_in_block = false;  ///< it may end before its function
+  std::uint64_t unit = 0;    ///< as in InlinedCall; where it is declared
   std::uint64_t file = 0;
   std::int64_t line = 0;
+};
+
+/// A type, and what it is made of.
+struct TypeEntry {
+  /// kDeclared: a class that is defined elsewhere, as torch's classes with virtual functions are.
+  enum class Is : std::uint8_t { kOther, kClass, kDeclared, kPointer, kReference, kArray, kSigned, kUnsigned };
+  struct Member {
+    std::string_view name;  ///< empty: a base
+    std::uint64_t offset = 0;
+    std::uint64_t type = 0;
+    bool is_base = false;
+  };
+  Is is = Is::kOther;
+  std::string_view name;
+  std::uint64_t bytes = 0;
+  std::uint64_t at = 0;    ///< of the type itself: names for it, and const, are passed
+  std::uint64_t type = 0;  ///< what a pointer points to, or an array has; 0: void, or not known
+  std::vector<Member> members;
+  std::vector<std::uint64_t> parameters;  ///< types that a template was given
+
+  [[nodiscard]] const Member* member(std::string_view name_of_it) const;
+  /// True if a base's name begins like this.
+  [[nodiscard]] const Member* base(const class DebugInfo& info, std::string_view beginning) const;
 };
 
 /// Thread-safety: none. The file must outlive it.
@@ -43,6 +70,10 @@ class DebugInfo {
   [[nodiscard]] std::vector<InlinedCall> inlined_at(scan::Address instruction);
   /// The variables that exist at an address in the file.
   [[nodiscard]] std::vector<FrameVariable> variables_at(scan::Address instruction);
+  /// The static variables that have a place of their own; none of a file with much debug information.
+  [[nodiscard]] std::vector<FrameVariable> statics();
+  /// The type at an offset.
+  [[nodiscard]] TypeEntry type_at(std::uint64_t offset) const;
 
  private:
   struct Attribute {
@@ -77,6 +108,9 @@ class DebugInfo {
     std::uint64_t file = 0;              ///< of its declaration
     std::int64_t line = 0;
     std::uint64_t bytes = 0;
+    std::uint64_t member_offset = 0;
+    std::uint64_t encoding = 0;
+    bool has_member_offset = false, is_declaration = false;
     bool ok = false;
   };
   struct Function {
@@ -93,6 +127,7 @@ class DebugInfo {
     std::vector<Range> covers;  ///< empty: not stated
     bool is_indexed = false;
     std::vector<Function> functions;
+    std::vector<FrameVariable> statics;
   };
   class Reading;
 
@@ -109,11 +144,13 @@ class DebugInfo {
   struct Found {
     std::vector<InlinedCall> calls;  ///< outermost first
     std::vector<FrameVariable> variables;
+    bool is_in_block = false;
   };
   [[nodiscard]] std::pair<const Unit*, const Function*> function_at(scan::Address instruction);
   void descend(const Unit& unit, std::uint64_t from, scan::Address instruction, Found& found) const;
+  [[nodiscard]] std::optional<FrameVariable> declared(const Unit& unit, const Entry& entry) const;
   void add_variable(const Unit& unit, const Entry& entry, Found& found) const;
-  [[nodiscard]] std::uint64_t bytes_of_type(std::uint64_t type) const;
+  void add_members(const Unit& unit, const Entry& of, ByteReader& reader, TypeEntry& type) const;
   [[nodiscard]] ByteReader reader_at(std::uint64_t offset) const;
 
   std::string_view info_, shape_bytes_, texts_, line_texts_, text_offsets_, addresses_, range_lists_, old_ranges_;

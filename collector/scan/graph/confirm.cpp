@@ -5,10 +5,14 @@
 
 namespace dcmt::scan {
 
-SecondReading::SecondReading(const Graph& graph, Mirror& memory, ProcessTypes& types, Address runtime, OwnModules* own)
+SecondReading::SecondReading(const Graph& graph, Mirror& memory, ProcessTypes& types, Address runtime, OwnModules* own,
+                             std::span<const CppVariable> variables)
     : graph_(graph), objects_(memory, types), compared_(graph.edges().size(), Compared::kNot) {
   PythonText text(memory, types);
-  for (NamedRoot& each : named_roots(memory, types, text, runtime, own)) roots_.insert(std::move(each.root));
+  if (runtime != 0) {
+    for (NamedRoot& each : named_roots(memory, types, text, runtime, own)) roots_.insert(std::move(each.root));
+  }
+  for (NamedRoot& each : cpp_roots(variables, memory, types)) roots_.insert(std::move(each.root));
 }
 
 bool SecondReading::confirms(std::span<const EdgeIndex> way) {

@@ -7,6 +7,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "collector/scan/graph/cpp_roots.h"
 #include "collector/scan/graph/graph.h"
 #include "collector/scan/graph/roots.h"
 
@@ -17,7 +18,8 @@ namespace dcmt::scan {
 class SecondReading {
  public:
   /// `memory` must be unused. The other arguments are those of the first reading, see named_roots().
-  SecondReading(const Graph& graph, Mirror& memory, ProcessTypes& types, Address runtime, OwnModules* own);
+  SecondReading(const Graph& graph, Mirror& memory, ProcessTypes& types, Address runtime, OwnModules* own,
+                std::span<const CppVariable> variables);
 
   /// @param way  as Paths::way_to() has it
   /// True if the root still exists, and each object of the path still refers to the next one in the same way. A frame

@@ -12,7 +12,8 @@ namespace {
 constexpr std::size_t kMostContainers = 30;
 
 bool is_entry_label(Label label) {
-  return label == Label::kItem || label == Label::kSetItem || label == Label::kDictValue || label == Label::kDictKey;
+  return label == Label::kItem || label == Label::kSetItem || label == Label::kDictValue || label == Label::kDictKey ||
+         label == Label::kKey;
 }
 
 }  // namespace
@@ -29,7 +30,8 @@ ContainerSearch::ContainerSearch(const Graph& graph, const Names& names) : graph
 bool ContainerSearch::is_entry(EdgeIndex edge, EdgeIndex before) const {
   const GraphEdge& reference = graph_.edges()[edge];
   if (!is_entry_label(reference.label)) return false;
-  if (reference.label == Label::kItem || reference.label == Label::kSetItem) return true;
+  if (reference.label == Label::kItem || reference.label == Label::kSetItem || reference.label == Label::kKey)
+    return true;
   // A dictionary of attributes counts as the object that has them.
   const GraphEdge& to_dict = graph_.edges()[before];
   const bool attributes = to_dict.label == Label::kName && holds_attributes(names_.text(to_dict.index));

@@ -54,8 +54,10 @@ std::uint64_t Counts::count_of(const GraphNode& object) const {
 
 bool Counts::all_found(NodeIndex node) const {
   const GraphNode& object = graph_.nodes()[node];
-  // An interpreter's frame has no count: it ends with the call.
-  return object.kind == Kind::kFrame || count_of(object) == found_[node];
+  // An interpreter's frame has no count: it ends with the call. Nor have objects of C++.
+  const bool has_no_count =
+      object.kind == Kind::kFrame || object.kind == Kind::kCppClass || object.kind == Kind::kCppContainer;
+  return has_no_count || count_of(object) == found_[node];
 }
 
 }  // namespace dcmt::scan

@@ -14,8 +14,19 @@ constexpr std::uint32_t kHighestCost = 400;
 constexpr std::size_t kAhead = 8;
 constexpr std::uint64_t kIndexBits = (std::uint64_t{1} << 48) - 1;
 
-/// A frame can have the same address as the object that contains it.
-Address key_of(Address address, Kind kind) { return kind == Kind::kFrame ? address | 1 : address; }
+/// A frame can have the same address as the object that contains it, and so can the first member of a class.
+Address key_of(Address address, Kind kind) {
+  switch (kind) {
+    case Kind::kFrame:
+      return address | 1;
+    case Kind::kCppClass:
+      return address | 2;
+    case Kind::kCppContainer:
+      return address | 4;
+    default:
+      return address;
+  }
+}
 
 }  // namespace
 

@@ -39,8 +39,9 @@ static_assert(sizeof(GraphEdge) == 16, "a process has millions of them");
 struct Root {
   Address address = 0;
   Kind kind = Kind::kNone;
-  Address code = 0;  ///< of a frame: its code object
-  std::string name;  ///< empty: an object that is alive, without a name
+  Address code = 0;        ///< of a frame: its code object
+  std::string name;        ///< empty: an object that is alive, without a name
+  std::string place = {};  ///< of a variable of C++: where it is declared
 
   auto operator<=>(const Root&) const = default;
 };

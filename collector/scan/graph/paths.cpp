@@ -88,6 +88,7 @@ std::string Paths::label_of(const GraphEdge& edge) {
     case Label::kOperand:
       return fmt::format(": ({} in use)", type_of(edge.target));
     case Label::kName:
+    case Label::kKey:
       return types_.names.text(index);
   }
   return "?";
@@ -118,7 +119,8 @@ std::string Paths::type_of(NodeIndex node) {
 std::string Paths::place_of(std::span<const EdgeIndex> way) {
   if (way.empty() || graph_.edges()[way.front()].source != kRootNode) return {};
   const GraphNode& root = graph_.nodes()[graph_.edges()[way.front()].target];
-  return root.kind == Kind::kFrame ? text_.frame_line(root.address) : std::string();
+  if (root.kind == Kind::kFrame) return text_.frame_line(root.address);
+  return graph_.root(graph_.edges()[way.front()].index).place;
 }
 
 std::string Paths::text_of(std::span<const EdgeIndex> way) {

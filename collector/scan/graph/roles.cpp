@@ -17,13 +17,16 @@ bool names(std::string_view label, std::string_view attribute) {
 }  // namespace
 
 Roles::Roles(const Graph& graph, ProcessTypes& types, Paths& paths)
-    : graph_(graph), names_(types.names), paths_(paths), gradient_(types.names.number(".grad")) {}
+    : graph_(graph), types_(types), names_(types.names), paths_(paths), gradient_(types.names.number(".grad")) {}
 
 Role Roles::of(const GraphEdge& edge) {
   const Kind source = graph_.nodes()[edge.source].kind;
   const bool in_dict = source == Kind::kDict && edge.label == Label::kDictValue;
   const bool in_list = (source == Kind::kList || source == Kind::kTuple) && edge.label == Label::kItem;
   if (in_dict || in_list) return of_container(edge.source);
+  if (source == Kind::kCppClass || source == Kind::kCppContainer) {
+    return types_.typed.shape_of(graph_.nodes()[edge.source].address, source).role;
+  }
   if (edge.label != Label::kName) return Role::kNone;
   if (source == Kind::kTensor && edge.index == gradient_) return Role::kGradient;
   const bool of_graph = source == Kind::kNode || source == Kind::kPythonFunction;
@@ -42,7 +45,7 @@ Address Roles::subject(const GraphEdge& edge) {
       }
       return 0;
     case Role::kOptimizerState:
-      return states_.at(edge.source);
+      return states_.contains(edge.source) ? states_.at(edge.source) : 0;
     default:
       return 0;
   }

@@ -29,6 +29,7 @@ class Roles {
   [[nodiscard]] const GraphEdge* edge_to(NodeIndex node) const;
 
   const Graph& graph_;
+  ProcessTypes& types_;
   const Names& names_;
   Paths& paths_;
   const std::uint32_t gradient_;

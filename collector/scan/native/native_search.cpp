@@ -46,7 +46,7 @@ bool is_allocator(std::string_view root) { return root.find("Allocator") != std:
 }  // namespace
 
 NativeSearch::NativeSearch(Mirror& memory, ProcessTypes& types, const Graph& graph, Paths& paths, Address runtime,
-                           std::span<const StackVariable> variables, std::vector<Range> data)
+                           std::span<const CppVariable> variables, std::vector<Range> data)
     : memory_(memory),
       types_(types),
       graph_(graph),
@@ -123,7 +123,7 @@ const std::string& NativeSearch::root_at(Address place) {
   std::string root;
   if (const NodeIndex node = python_object_at(place); node != kRootNode) {
     root = paths_.text_of(paths_.way_to(node));
-  } else if (const StackVariable* variable = variables_.at(place); variable != nullptr) {
+  } else if (const CppVariable* variable = variables_.at(place); variable != nullptr) {
     root = variable->path;
   } else {
     root = libraries_.has(place) ? libraries_.name_of(place) : thread_locals_.at(place).value_or("");
@@ -232,7 +232,7 @@ std::vector<NativeHolder> NativeSearch::holders_of(Address storage, std::size_t 
   std::vector<NativeHolder> holders;
   each_way(storage, proof, [&](const Way& way) {
     const Address root = way.steps.back().second->place;
-    const StackVariable* const variable = variables_.at(root);
+    const CppVariable* const variable = variables_.at(root);
     NativeHolder holder{root_at(root), variable != nullptr ? variable->place : "", true, proved};
     const NodeIndex object_of_python = python_object_at(root);
     // Another object may be at the address by now: the word is then no reference of the named object.

@@ -32,7 +32,7 @@ class NativeSearch {
  public:
   /// `runtime` is the address of _PyRuntime. `data`: the data of the graph's storages, which contains no objects.
   NativeSearch(Mirror& memory, ProcessTypes& types, const Graph& graph, Paths& paths, Address runtime,
-               std::span<const StackVariable> variables, std::vector<Range> data);
+               std::span<const CppVariable> variables, std::vector<Range> data);
 
   /// Live storages of at least this size that are not in the graph. Reads the memory once. Empty if there is more
   /// memory than a reading may cost, or no torch library.

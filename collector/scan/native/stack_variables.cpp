@@ -7,13 +7,13 @@
 
 namespace dcmt::scan {
 
-StackVariables::StackVariables(std::span<const StackVariable> variables, Mirror& memory) {
-  std::ranges::copy_if(variables, std::back_inserter(variables_), [&](const StackVariable& each) {
-    return each.returns != 0 && memory.word(each.returns_at) == each.returns;
+StackVariables::StackVariables(std::span<const CppVariable> variables, Mirror& memory) {
+  std::ranges::copy_if(variables, std::back_inserter(variables_), [&](const CppVariable& each) {
+    return each.returns != 0 && each.range.begin != each.range.end && memory.word(each.returns_at) == each.returns;
   });
-  const auto key = [](const StackVariable& each) { return std::tie(each.range.begin, each.range.end, each.path); };
+  const auto key = [](const CppVariable& each) { return std::tie(each.range.begin, each.range.end, each.path); };
   std::ranges::sort(variables_, {}, key);
-  const auto same = [&](const StackVariable& a, const StackVariable& b) { return key(a) == key(b); };
+  const auto same = [&](const CppVariable& a, const CppVariable& b) { return key(a) == key(b); };
   variables_.erase(std::unique(variables_.begin(), variables_.end(), same), variables_.end());
   std::vector<bool> is_shared(variables_.size());
   std::size_t longest = 0;  // the one that ends last so far
@@ -22,11 +22,11 @@ StackVariables::StackVariables(std::span<const StackVariable> variables, Mirror&
     if (variables_[i].range.end > variables_[longest].range.end) longest = i;
   }
   std::size_t at = 0;
-  std::erase_if(variables_, [&](const StackVariable&) { return is_shared[at++]; });
+  std::erase_if(variables_, [&](const CppVariable&) { return is_shared[at++]; });
 }
 
-const StackVariable* StackVariables::at(Address address) const {
-  const auto begin_of = [](const StackVariable& each) { return each.range.begin; };
+const CppVariable* StackVariables::at(Address address) const {
+  const auto begin_of = [](const CppVariable& each) { return each.range.begin; };
   const auto after = std::ranges::upper_bound(variables_, address, {}, begin_of);
   if (after == variables_.begin() || address >= std::prev(after)->range.end) return nullptr;
   return &*std::prev(after);

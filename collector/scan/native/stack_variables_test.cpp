@@ -15,10 +15,10 @@ namespace {
 class StackVariablesTest : public testing::Test {
  protected:
   /// A variable of `bytes` bytes at a made-up address, of a function that returns to 77.
-  StackVariable variable(Address at, std::uint64_t bytes, const char* path, Address returns = 77) const {
+  CppVariable variable(Address at, std::uint64_t bytes, const char* path, Address returns = 77) const {
     return {{at, at + bytes}, path, "a.cpp:1", false, address_of(&returns_), returns};
   }
-  [[nodiscard]] StackVariables taken(std::vector<StackVariable> variables) {
+  [[nodiscard]] StackVariables taken(std::vector<CppVariable> variables) {
     memory_.emplace(*source_);
     return {variables, *memory_};
   }

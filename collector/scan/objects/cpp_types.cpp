@@ -15,6 +15,8 @@ constexpr int kDeepestCppBases = 8;
 constexpr std::string_view kNodeClass = "N5torch8autograd4NodeE";
 constexpr std::string_view kTensorClass = "N3c1010TensorImplE";
 constexpr std::string_view kStorageClass = "N3c1011StorageImplE";
+constexpr std::string_view kModuleClass = "N5torch2nn6ModuleE";
+constexpr std::string_view kOptimizerClass = "N5torch5optim9OptimizerE";
 
 bool begins_mangled_name(char letter) {
   return letter == 'N' || letter == 'S' || std::isdigit(static_cast<unsigned char>(letter)) != 0;
@@ -58,6 +60,8 @@ std::unique_ptr<CppType> CppTypes::read(Mirror& memory, Address table) {
     if (base == kNodeClass) type->kind = Kind::kNode;
     if (base == kTensorClass) type->kind = Kind::kTensor;
     if (base == kStorageClass) type->kind = Kind::kStorage;
+    type->is_module |= base == kModuleClass;
+    type->is_optimizer |= base == kOptimizerClass;
     information = memory.word(information + 16);
     if (memory.at(information, 16) == nullptr) break;
   }

@@ -15,6 +15,7 @@ struct CppType {
   std::string name;                                 ///< "torch::autograd::generated::AddmmBackward0"
   std::string short_name;                           ///< "AddmmBackward0"
   Kind kind = Kind::kCppObject;                     ///< tensor, storage, node, or another object
+  bool is_module = false, is_optimizer = false;     ///< torch::nn::Module, torch::optim::Optimizer
   const std::vector<SavedMember>* saved = nullptr;  ///< only for a generated node
 };
 

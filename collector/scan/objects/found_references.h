@@ -46,6 +46,14 @@ class FoundReferences {
     references_->push_back({frame, types_.names.number(name), Kind::kFrame, Label::kName, 0});
   }
 
+  /// Adds an object of the program's own, whose shape is known.
+  void typed(Address object, Kind kind, Label label, std::uint64_t index, std::uint8_t cost) {
+    references_->push_back({object, index, kind, label, cost});
+  }
+
+  /// Drops what was added after the first `count`.
+  void drop_since(std::size_t count) { references_->resize(count); }
+
   [[nodiscard]] std::size_t count() const { return references_->size(); }
 
   /// The object changed while it was read: its references are unknown.

@@ -6,6 +6,7 @@
 #include "collector/scan/objects/cpp_types.h"
 #include "collector/scan/objects/python_types.h"
 #include "collector/scan/objects/reference.h"
+#include "collector/scan/objects/typed_objects.h"
 
 namespace dcmt::scan {
 
@@ -26,6 +27,7 @@ struct ProcessTypes {
   PythonTypes python_types;
   CppTypes cpp_types;
   Names names;
+  TypedObjects typed;
 };
 
 }  // namespace dcmt::scan

@@ -68,7 +68,8 @@ PythonObjects::PythonObjects(Mirror& memory, ProcessTypes& types, std::uint64_t 
       layout_(types.python),
       longest_(longest),
       found_(memory, types, leaves),
-      torch_(memory, types, found_) {}
+      torch_(memory, types, found_),
+      cpp_(memory, types, found_) {}
 
 void PythonObjects::decode(Address object, Kind kind, std::vector<Reference>& references) {
   found_.collect_into(references);
@@ -81,6 +82,10 @@ void PythonObjects::decode(Address object, Kind kind, std::vector<Reference>& re
       return torch_.decode_node(object);
     case Kind::kStorage:
       return torch_.decode_storage(object);
+    case Kind::kCppClass:
+      return cpp_.decode_class(object);
+    case Kind::kCppContainer:
+      return cpp_.decode_container(object);
     case Kind::kCppObject:
     case Kind::kNone:
       return;

@@ -3,6 +3,7 @@
 
 #include <optional>
 
+#include "collector/scan/objects/cpp_objects.h"
 #include "collector/scan/objects/found_references.h"
 #include "collector/scan/objects/torch_objects.h"
 
@@ -74,6 +75,7 @@ class PythonObjects {
   const std::uint64_t longest_;
   FoundReferences found_;
   TorchObjects torch_;
+  CppObjects cpp_;
 };
 
 }  // namespace dcmt::scan

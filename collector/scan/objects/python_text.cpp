@@ -160,6 +160,7 @@ int PythonText::line_of(Address code, std::int64_t instruction) {
 
 std::string PythonText::type_name(Address object, Kind kind) {
   if (kind == Kind::kFrame) return "frame";
+  if (kind == Kind::kCppClass || kind == Kind::kCppContainer) return types_.typed.shape_of(object, kind).name;
   if (kind > Kind::kFrame) {
     const CppType* type = types_.cpp_types.type_of(memory_, object);
     return type == nullptr ? "?" : type->short_name;

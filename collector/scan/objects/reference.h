@@ -45,6 +45,8 @@ enum class Kind : std::uint8_t {
   kStorage,
   kNode,
   kCppObject,
+  kCppClass,      ///< of a class of the program, by its shape
+  kCppContainer,  ///< likewise: its references are its entries
 };
 
 /// Objects are aligned, and not in the lowest pages.
@@ -64,6 +66,7 @@ enum class Label : std::uint8_t {
   kLocal,        ///< local variable `index` of a frame
   kOperand,      ///< operand `index` of a frame's stack: not proved while the frame runs
   kName,         ///< `index` into Names
+  kKey,          ///< an entry of a container of C++, whose key is in the text: `index` into Names
 };
 
 /// The role of a storage in a graph, a module or an optimizer, as far as objects show it. Of several, the last counts.
