@@ -14,15 +14,17 @@ constexpr std::string_view kVariable = "variable";
 /// If storages of a size were held like the others of their place, readings should have found this many of them. If
 /// they found none, they are not. A backward makes gradients that stay, and drops storages of other sizes at once.
 constexpr double kMissed = 2;
-constexpr std::string_view kCycle = "cycle ", kCollectorIsOff = " (Python's collector is off)";
+constexpr std::string_view kCycle = "cycle ", kCollectorIsOff = " (Python's collector is off)",
+                           kIsFrozen = " (hidden from Python's collector by gc.freeze)";
 
 }  // namespace
 
 std::string_view holder_of(std::string_view path) {
   if (path.starts_with(kCycle)) {
     const bool collected = path.find("(Python's collector can free it)") != std::string_view::npos;
-    return collected ? std::string_view()
-                     : path.substr(0, std::min(path.find(" (through"), path.find(kCollectorIsOff)));
+    return collected
+               ? std::string_view()
+               : path.substr(0, std::min({path.find(" (through"), path.find(kCollectorIsOff), path.find(kIsFrozen)}));
   }
   const std::size_t root = path.find(": ");
   // "libx.so: (anonymous namespace)::cache → Session".
@@ -91,7 +93,8 @@ double HolderNames::SizesOfPlaces::share_of(StackId stack, Bytes bytes) const {
 }
 
 bool is_lasting_cycle(std::string_view path) {
-  return path.starts_with(kCycle) && path.find(kCollectorIsOff) != std::string_view::npos;
+  return path.starts_with(kCycle) &&
+         (path.find(kCollectorIsOff) != std::string_view::npos || path.find(kIsFrozen) != std::string_view::npos);
 }
 
 std::string_view variable_at_root(std::string_view path) {

@@ -20,7 +20,7 @@ namespace dcmt::analyzer {
 /// path goes on through a graph or a cycle. Empty for a cycle that Python's collector frees.
 [[nodiscard]] std::string_view holder_of(std::string_view path);
 
-/// True for a cycle that stays, because Python's collector is off.
+/// True for a cycle that stays, because Python's collector is off, or gc.freeze() hides it.
 [[nodiscard]] bool is_lasting_cycle(std::string_view path);
 
 /// The start of a path: "main: v" of "main: v.grad_fn MulBackward0", "program.opt" of "program.opt.state".

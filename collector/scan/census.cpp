@@ -332,8 +332,10 @@ Expected<Census> Censuses::take(const CensusOptions& options) {
   types.typed.begin(options.shapes);
   for (NamedRoot& each : cpp_roots(options.variables, memory, types)) graph.add_root(std::move(each.root), each.cost);
   graph.explore();
+  CollectedObjects collected;
   if (has_python && !is_near) {
-    census.collecting = add_collected_objects(graph, memory, types, state_->versions.runtime);
+    collected = add_collected_objects(graph, memory, types, state_->versions.runtime);
+    census.collecting = collected.collecting;
     graph.explore();
   }
   if (has_python) census.python = fmt::format("{}.{}", state_->versions.python >> 8, state_->versions.python & 255);
@@ -358,6 +360,7 @@ Expected<Census> Censuses::take(const CensusOptions& options) {
   Naming naming{graph, Paths(graph, memory, types, text), Cycles(graph),
                 SecondReading(graph, fresh, types, state_->versions.runtime, own, options.variables),
                 ContainerSearch(graph, types.names)};
+  naming.paths.set_frozen(std::move(collected.frozen));
   naming.paths.set_collector_off(collector_is_off(memory, types, state_->versions.runtime));
   Owners owners(graph, memory, types, text, naming.paths);
   const Modules modules(graph, naming.paths, text, options.modules);

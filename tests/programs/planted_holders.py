@@ -305,7 +305,20 @@ def make_cycle():
     lost.kept = kept("cycle", "cycle Cyclic.me → Cyclic (Python's collector is off)")
 
 
+class Frozen:
+    pass
+
+
+def freeze_cycle():
+    lost = Frozen()
+    lost.me = lost
+    lost.kept = kept("frozen cycle", "cycle Frozen.me → Frozen (hidden from Python's collector by gc.freeze)")
+    del lost
+    gc.freeze()
+
+
 gc.disable()  # or it may free what the next line makes, before anybody has seen it
+freeze_cycle()
 make_cycle()
 
 # What autograd and modules keep.

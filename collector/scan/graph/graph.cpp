@@ -69,13 +69,14 @@ void Graph::add_root(Root root, std::uint8_t cost) {
   offer(static_cast<EdgeIndex>(edges_.size() - 1), cost);
 }
 
-void Graph::add_unrooted(Address address, Kind kind) {
+bool Graph::add_unrooted(Address address, Kind kind) {
   const NodeIndex node = node_of(address, kind);
-  if (nodes_[node].explored || nodes_[node].cost <= kUnrootedCost) return;
+  if (nodes_[node].explored || nodes_[node].cost <= kUnrootedCost) return false;
   edges_.push_back({kRootNode, node, 0, Label::kRoot, 0});
   if (roots_.empty() || !roots_.back().name.empty()) roots_.emplace_back();
   edges_.back().index = (roots_.size() - 1) & kIndexBits;
   offer(static_cast<EdgeIndex>(edges_.size() - 1), kUnrootedCost);
+  return true;
 }
 
 void Graph::explore() {

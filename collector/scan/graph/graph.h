@@ -58,8 +58,8 @@ class Graph {
   explicit Graph(PythonObjects& objects, GraphLimits limits = {});
 
   void add_root(Root root, std::uint8_t cost);
-  /// Adds a live object that no root has led to. Its references are explored after all others.
-  void add_unrooted(Address address, Kind kind);
+  /// Adds a live object that no root has led to; false if one has. Its references are explored after all others.
+  bool add_unrooted(Address address, Kind kind);
   /// Explores what was added since the last call.
   void explore();
 

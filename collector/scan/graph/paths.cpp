@@ -204,7 +204,11 @@ std::string Paths::text_of(const Cycle& cycle) {
   const bool has_node = std::ranges::any_of(cycle.circle, [&](EdgeIndex number) {
     return graph_.nodes()[graph_.edges()[number].source].kind == Kind::kNode;
   });
+  const bool is_frozen = std::ranges::any_of(cycle.circle, [&](EdgeIndex number) {
+    return frozen_.contains(graph_.nodes()[graph_.edges()[number].source].address);
+  });
   text += has_node         ? " (through autograd nodes, which Python's collector cannot see)"
+          : is_frozen      ? " (hidden from Python's collector by gc.freeze)"
           : collector_off_ ? " (Python's collector is off)"
                            : " (Python's collector can free it)";
   const NodeIndex first = graph_.edges()[cycle.circle.front()].source;

@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "collector/scan/graph/cycles.h"
@@ -25,6 +26,9 @@ class Paths {
 
   /// Sets whether Python's collector is switched off: it is not by default.
   void set_collector_off(bool off) { collector_off_ = off; }
+
+  /// Sets which objects gc.freeze() hides from the collector.
+  void set_frozen(std::unordered_set<Address> frozen) { frozen_ = std::move(frozen); }
 
   /// The cheapest path to `node`, beginning with the root's edge; empty if no root leads to it. Of a run of autograd
   /// nodes it has the last edge only: the source of this edge is not the target of the one before.
@@ -72,6 +76,7 @@ class Paths {
   ProcessTypes& types_;
   PythonText& text_;
   bool collector_off_ = false;
+  std::unordered_set<Address> frozen_;
   std::unordered_map<NodeIndex, Run> runs_;
 };
 

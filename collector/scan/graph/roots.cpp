@@ -163,12 +163,12 @@ bool collector_is_off(Mirror& memory, const ProcessTypes& types, Address runtime
   return off;
 }
 
-bool add_collected_objects(Graph& graph, Mirror& memory, ProcessTypes& types, Address runtime) {
+CollectedObjects add_collected_objects(Graph& graph, Mirror& memory, ProcessTypes& types, Address runtime) {
   const PythonLayout& layout = types.python;
-  bool collecting = false;
+  CollectedObjects collected;
   each_interpreter(memory, layout, runtime, [&](Address interpreter) {
     const Address collector = interpreter + layout.interpreter_gc;
-    collecting |= memory.value<int>(collector + layout.gc_collecting) != 0;
+    collected.collecting |= memory.value<int>(collector + layout.gc_collecting) != 0;
     for (int list = 0; list <= kGenerations; ++list) {
       const Address head = list == kGenerations ? collector + layout.gc_permanent
                                                 : collector + layout.gc_generations + list * layout.gc_generation_size;
@@ -181,12 +181,13 @@ bool add_collected_objects(Graph& graph, Mirror& memory, ProcessTypes& types, Ad
         const Address object = link + kCollectorHead;
         const PythonType* type = types.python_types.type_of(memory, object);
         if (type == nullptr) break;  // the list was changing
-        if (!type->leaf && type->kind != Kind::kCode) graph.add_unrooted(object, type->kind);
+        if (!type->leaf && type->kind != Kind::kCode && graph.add_unrooted(object, type->kind) && list == kGenerations)
+          collected.frozen.insert(object);
         link = memory.word(link) & ~kCollectorFlags;
       }
     }
   });
-  return collecting;
+  return collected;
 }
 
 }  // namespace dcmt::scan

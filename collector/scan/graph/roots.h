@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <unordered_set>
 #include <vector>
 
 #include "collector/scan/graph/graph.h"
@@ -28,8 +29,13 @@ struct NamedRoot {
 /// True if Python's collector is switched off.
 [[nodiscard]] bool collector_is_off(Mirror& memory, const ProcessTypes& types, Address runtime);
 
-/// Adds the objects in the collector's lists that the graph does not have yet. Call it after explore(). True if the
-/// collector was running: it splits its lists meanwhile.
-[[nodiscard]] bool add_collected_objects(Graph& graph, Mirror& memory, ProcessTypes& types, Address runtime);
+struct CollectedObjects {
+  bool collecting = false;             ///< the collector was running: it splits its lists meanwhile
+  std::unordered_set<Address> frozen;  ///< of those that were added, what gc.freeze() hides from the collector
+};
+
+/// Adds the objects in the collector's lists that the graph does not have yet. Call it after explore().
+[[nodiscard]] CollectedObjects add_collected_objects(Graph& graph, Mirror& memory, ProcessTypes& types,
+                                                     Address runtime);
 
 }  // namespace dcmt::scan
