@@ -12,6 +12,7 @@ namespace {
 
 constexpr std::string_view kCycle = "cycle ";
 constexpr std::string_view kResults = " (lru_cache)";
+constexpr std::string_view kQueue = " (queue)";     // the items of an object in C
 constexpr std::string_view kSuspended = "_frame ";  // "main.gi_frame", with the function that it runs
 
 struct RootAndRest {
@@ -64,6 +65,7 @@ PathEnd end_of_path(std::string_view holder) {
     end.link = last_name(path.substr(0, links));
     path = path.substr(0, path.find_last_of(".[", links));
   }
+  if (path.ends_with(kQueue)) path.remove_suffix(kQueue.size());
   while (path.ends_with(']')) {
     const std::size_t open = path.rfind('[');
     if (open == npos) return {};

@@ -125,11 +125,18 @@ bool uses_entries_of(std::string_view before, std::string_view rest) {
 bool is_itself_or_entry(std::string_view rest, bool in_loop) {
   rest = trimmed(rest);
   if (in_loop) return rest.starts_with(".values()") || rest.starts_with(':');
-  if (rest.empty()) return true;
+  if (rest.empty() || rest.starts_with(',') || rest.starts_with(')') || rest.starts_with("if ")) return true;
   const bool calls = std::ranges::any_of(kEntryCalls, [&](auto call) { return rest.starts_with(call); });
   if (!rest.starts_with('[') && !calls) return false;
   const std::size_t behind = behind_brackets(rest, rest.find_first_of("[("));
   return behind != npos && trimmed(rest.substr(behind)).empty();
+}
+
+/// True if the text, which precedes an object, leaves it as it is: "(" of a tuple, but not "len(".
+bool leaves_as_it_is(std::string_view before) {
+  before = trimmed(before);
+  if (before.empty() || before.ends_with(',') || before.ends_with(" else")) return true;
+  return before.ends_with('(') && last_word(trimmed(before.substr(0, before.size() - 1))).empty();
 }
 
 bool is_definition(std::string_view line) {
@@ -150,7 +157,7 @@ std::set<std::string_view> other_names_of(std::string_view line, const PathEnd& 
   if (end == npos) return {};
   const std::size_t begin = in_loop ? in + 4 : equal + 1;
   const bool has_it = any_place(code.substr(begin), target, [&](std::string_view before, std::string_view rest) {
-    return trimmed(before_object(before)).empty() && is_itself_or_entry(rest, in_loop);
+    return leaves_as_it_is(before_object(before)) && is_itself_or_entry(rest, in_loop);
   });
   return has_it ? names_given_by(code) : std::set<std::string_view>();
 }

@@ -96,7 +96,7 @@ FoundLines by_other_names(const UserFile& file, const PathEnd& target) {
     const std::string_view function = file.source.function_of(given);
     for (const std::string_view name : other_names_of(given.bare, target)) {
       for (const PythonSource::Line& line : file.source.lines()) {
-        if (file.source.function_of(line) == function && puts_into(line.bare, {name, function}))
+        if (&line != &given && file.source.function_of(line) == function && puts_into(line.bare, {name, function}))
           found.push_back({&file, &line});
       }
     }
@@ -308,12 +308,23 @@ std::vector<StoringStatement> texts_of(const FoundLines& found) {
   return texts;
 }
 
+/// Statements that give what they make on, by a call whose result nobody has: `warnings.warn(Spike(grad.clone()))`.
+FoundLines given_on_in(const UserFile& file, std::string_view) {
+  return lines_of(file, [&](const PythonSource::Line& line) {
+    const std::string_view call = trimmed(line.bare);
+    const std::size_t open = call.find('(');
+    return file.innermost.contains(line.number) && open != npos && make_something(call.substr(open)) &&
+           file.source.fate_of_what_is_made_at(line.number).kind == PythonSource::Fate::Kind::kDropped;
+  });
+}
+
 /// Where neither a name of the holder nor what was made is in a statement that says it.
 FoundLines by_way(const UserFiles& files, std::string_view holder, std::string_view way) {
   FoundLines found = files.all([&](const UserFile& file) { return callbacks_in(file, way); });
   if (found.empty()) found = files.all([&](const UserFile& file) { return own_methods_in(file, holder); });
   if (found.empty() && leads_inside(way))
     found = files.all([&](const UserFile& file) { return makers_in(file, holder); });
+  if (found.empty()) found = files.all([&](const UserFile& file) { return given_on_in(file, holder); });
   return found;
 }
 
@@ -345,7 +356,9 @@ Storing stored_in(const UserFiles& files, std::string_view holder, std::string_v
   if (statements.empty() && !(statements = in(back_links_in)).empty()) return {texts_of(statements), {}, {}};
   if (statements.empty()) {
     const bool with_values = files.knows_values();
-    statements = files.all([&](const UserFile& file) { return uses_in(file, holder, with_values); });
+    // A call that is given it says more than one that made it inside: `pool.add(net, rate)`, not `pool.fit()`.
+    statements = rather(files.all([&](const UserFile& file) { return uses_in(file, holder, with_values); }),
+                        [](const FoundLine& each) { return each.file->values.names_one(*each.line); });
   }
   if (statements.empty()) {
     statements = in(links_in);

@@ -142,6 +142,10 @@ class Probe:
     def count(self, value):
         rows = len(self.counted)
         rows += value
+
+    def compute(self, key, value):
+        slot, key = (self.values, key) if key else ({}, 0)
+        slot[key] = value
 )";
 
 TEST(StoredByTest, AnEntryByAnotherName) {
@@ -155,6 +159,8 @@ TEST(StoredByTest, AnEntryByAnotherName) {
   EXPECT_EQ(in_file("main: probe.samples['act0']"), Numbers{6});
   EXPECT_EQ(in_file("main: probe.groups[*]"), Numbers{10});
   EXPECT_EQ(in_file("main: probe.shifted[*]"), Numbers{16});
+  EXPECT_EQ(in_file("main: probe.shifted['a'] (queue)"), Numbers{16});
+  EXPECT_EQ(in_file("main: probe.values"), Numbers{24});
   EXPECT_EQ(in_file("main: probe.counted"), Numbers{});
 }
 
@@ -191,11 +197,14 @@ TEST(StoredByTest, AnEntryOfAnObjectOnThePath) {
 
 /// A program whose storages are made at a line of main(), called at the last line.
 struct Program {
-  explicit Program(std::string_view code, testing::StackOf stack) {
+  Program(std::string_view code, testing::StackOf stack, testing::StackOf second = {}) {
     testing::TestTrace trace;
-    trace.stack = std::move(stack);
-    trace.stack.push_back({"train.py", "<module>", std::count(code.begin(), code.end(), '\n')});
-    trace.allocate(100);
+    for (testing::StackOf* each : {&stack, &second}) {
+      if (each->empty()) continue;
+      trace.stack = std::move(*each);
+      trace.stack.push_back({"train.py", "<module>", std::count(code.begin(), code.end(), '\n')});
+      trace.allocate(100);
+    }
     data = trace.load();
     for (const Frame& frame : data.frames) {
       if (data.sources.empty() && data.text(frame.file) == "train.py")
@@ -204,7 +213,9 @@ struct Program {
   }
   Lines lines(const std::vector<StoringStatement> Storing::*part, std::string_view holder,
               std::string_view way = {}) const {
-    const Storing storing = stored_by(data, holder, {data.storages.begin()->birth.stack}, way);
+    std::vector<StackId> made_at;
+    for (const Storage& each : data.storages) made_at.push_back(each.birth.stack);
+    const Storing storing = stored_by(data, holder, made_at, way);
     Lines lines;
     for (const StoringStatement& each : storing.*part) lines.push_back(each.text);
     return lines;
@@ -278,6 +289,14 @@ TEST(StoredByTest, ACallThatMakesItInsideIsNotWhatStoresIt) {
   EXPECT_EQ(given.lines(kStatements, "main: agent.heap"), (Lines{"agent.see(x * 2)"}));
 }
 
+TEST(StoredByTest, ACallThatIsGivenItIsMoreThanOneThatMadeMoreOfItInside) {
+  const Program program(
+      "def main():\n  net = build(3)\n  net, opt = pool.prepare(net, opt)\n  pool.backward(loss)\n  pool.close()\n"
+      "main()\n",
+      {{"train.py", "main", 2}}, {{"train.py", "main", 4}});
+  EXPECT_EQ(program.lines(kStatements, "main: pool._models"), (Lines{"net, opt = pool.prepare(net, opt)"}));
+}
+
 TEST(StoredByTest, AFunctionThatKeepsWhatWasMadeAndIsPassedOn) {
   const Program lambda(
       "def main():\n  out = net(x)\n  handle = net[0].weight.register_hook(lambda g, out=out: g * out)\n  "
@@ -342,6 +361,14 @@ TEST(StoredByTest, ACallbackThatALibraryKeepsIsPassedToIt) {
       {{"train.py", "main", 3}});
   EXPECT_EQ(timer.lines(kStatements, "run: runner._loop._scheduled", "run: runner._loop._scheduled[2]._args[0]"),
             (Lines{"timers[1] = loop.call_later(60, expire, row)"}));
+}
+
+TEST(StoredByTest, ALibraryKeepsWhatACallIsGiven) {
+  const Program program(
+      "def check(p):\n  note(p.grad.norm().item())\n  warnings.warn(Spike(p.grad.clone()))\ndef main():\n  check(p)\n"
+      "main()\n",
+      {{"train.py", "check", 3}, {"train.py", "main", 5}});
+  EXPECT_EQ(program.lines(kStatements, "main: caught"), (Lines{"warnings.warn(Spike(p.grad.clone()))"}));
 }
 
 TEST(StoredByTest, AMethodOfTheHoldersObjectMadeItItself) {
