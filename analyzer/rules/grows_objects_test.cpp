@@ -112,9 +112,11 @@ TEST(GrowsObjects, ArraysHaveAFindingOfTheirOwn) {
   const auto keeps_arrays = [](const std::string& path) {
     return testing::add_outside_samples(path, {.arrays = true});
   };
-  const std::vector<Finding> findings = findings_of_objects({{.path = "main: rows", .bytes_each = 1000}}, keeps_arrays);
-  ASSERT_EQ(findings.size(), 1u);
-  EXPECT_EQ(findings[0].rule, "grows_outside");
+  for (const char* path : {"main: rows", "main: rows[*].more"}) {
+    const std::vector<Finding> findings = findings_of_objects({{.path = path, .bytes_each = 1000}}, keeps_arrays);
+    ASSERT_EQ(findings.size(), 1u);
+    EXPECT_EQ(findings[0].rule, "grows_outside");
+  }
 }
 
 }  // namespace

@@ -223,6 +223,9 @@ std::optional<OutsideGrowth> growth_of(const TraceData& data, const Progress& pr
     growth.arrays = arrays.holder->arrays;
     growth.after = arrays.holder->bytes;
     growth.file = {};
+    Storing storing = stored_by(data, *growth.holder);
+    growth.stored_by = std::move(storing.statements);
+    growth.called_at = std::move(storing.calls);
   }
   const bool may_be_holes = growth.kind == "malloc" &&
                             (steady->per_step <= kMayBeHoles * median_slope(torch) || is_mostly_free(memory, read));

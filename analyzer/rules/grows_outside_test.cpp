@@ -36,6 +36,8 @@ TEST(GrowsOutside, ArraysOfNumpyAreNamedByWhatHoldsThem) {
   EXPECT_EQ(findings[0].outside->holder, "main: rows");
   EXPECT_EQ(findings[0].outside->type, "list");
   EXPECT_EQ(findings[0].outside->arrays, 60);
+  ASSERT_EQ(findings[0].outside->stored_by.size(), 1u);
+  EXPECT_EQ(findings[0].outside->stored_by[0].text, "rows.append(x)");
   EXPECT_EQ(findings[0].identity.holder, "main: rows");
 }
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "analyzer/load/trace_data.h"
+#include "analyzer/rules/stored_by.h"
 
 namespace dcmt::analyzer {
 
@@ -50,6 +51,7 @@ struct OutsideGrowth {
   std::int64_t steps = 0;
   Bytes per_step, before, after;
   std::optional<std::int64_t> arrays;
+  std::vector<StoringStatement> stored_by, called_at;
 
   static constexpr std::string_view kShape = "outside_growth";
   static void describe(auto&& field) {
@@ -67,6 +69,10 @@ struct OutsideGrowth {
     field("before_bytes", &OutsideGrowth::before, "of the kind, without torch's, at the first reading");
     field("after_bytes", &OutsideGrowth::after, "the same at the last; of arrays and nodes, those that are held");
     field("arrays", &OutsideGrowth::arrays, "or nodes, that are held");
+    field("stored_by", &OutsideGrowth::stored_by,
+          "statements that may have put them into the holder, found by their text in the user's files");
+    field("called_at", &OutsideGrowth::called_at,
+          "lines of the user's files that call the functions in which these statements stand");
   }
 };
 

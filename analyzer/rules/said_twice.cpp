@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "analyzer/rules/object_growth.h"
 #include "analyzer/rules/outside_kinds.h"
 #include "analyzer/storages/without_numbers.h"
 
@@ -22,12 +23,16 @@ bool is_of_storages(const TraceData& data, const Finding& outside, const Finding
   });
 }
 
-/// True if the other finding names the holder of these objects: of storages, or of arrays.
+/// True if the other finding names the holder of these objects, or what leads to it: of storages, or of arrays.
 bool names_its_holder(const Finding& objects, const Finding& other) {
   if (!objects.objects) return false;
   const std::string holder = without_numbers(objects.objects->holder);
-  return (other.growth && without_numbers(other.growth->holder) == holder) ||
-         (other.outside && other.outside->holder && without_numbers(*other.outside->holder) == holder);
+  const auto has_it = [&](std::string_view named) {
+    const std::string other_holder = without_numbers(named);
+    return other_holder == holder || is_below(holder, other_holder);
+  };
+  return (other.growth && has_it(other.growth->holder)) ||
+         (other.outside && other.outside->holder && has_it(*other.outside->holder));
 }
 
 /// True if the other finding names who holds the objects that the native memory is of. Objects of Python, torch and

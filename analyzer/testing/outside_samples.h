@@ -16,7 +16,7 @@ struct OutsideSamples {
   std::int64_t torch = 0;            ///< bytes per step of torch's allocator
   std::int64_t free = 0;             ///< bytes per step that malloc has free, at one more reading, after step 40
   bool gpu = false;           ///< of GPU 0 500 MB beside torch, 1 MB more each step; of GPU 1 200 MB of the process
-  bool arrays = false;        ///< "main: rows" holds them, at two readings of the memory
+  bool arrays = false;        ///< "main: rows" holds them, at two readings of the memory; rows.py:2 adds them
   std::string type = "list";  ///< of their holder
 };
 
@@ -57,6 +57,8 @@ inline Status add_outside_samples(const std::string& path, const OutsideSamples&
     sql +=
         "INSERT INTO scan(id, from_seq, from_ns, to_ns, storages, owned, objects, torn, collecting)"
         " SELECT 100 + n, from_seq, from_ns, from_ns, 0, 0, 0, 0, 0 FROM temp.at WHERE n % 10 = 0;"
+        "INSERT INTO string(id, text) VALUES(9005, '/home/user/rows.py');"
+        "INSERT INTO source(path, text) VALUES(9005, 'def main():\n  rows.append(x)\nmain()\n');"
         "INSERT INTO array_holder SELECT 100 + n, 0, 9001, 9004, 9002, n, n" +
         grown + " FROM temp.at WHERE n % 10 = 0;";
   }

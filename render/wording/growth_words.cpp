@@ -116,6 +116,7 @@ FindingWords outside_growth_words(const ReportedFinding& finding, const Form& fo
     const std::string of_it =
         growth.kind == "graph" ? counted(count, "node") : counted(count, "array of numpy", "arrays of numpy");
     words.facts.push_back({"of it", of_it + ", " + form.bytes(growth.after)});
+    add_stored_by(growth.stored_by, growth.called_at, form, words.facts);
   } else {
     if (growth.file) words.facts.push_back({"file", std::string(*growth.file)});
     words.facts.push_back({"grew", fmt::format("from {} to {} in {}", form.bytes(growth.before),
