@@ -52,6 +52,13 @@ def test_the_trace_stays_small(leak):
     assert trace.stat().st_size < 100 << 20
 
 
+def test_full_detail_names_the_holder_too(tmp_path):
+    recorded.record(tmp_path / "out", PROGRAM, 6000, detail="full")
+    (report,) = recorded.report(tmp_path / "out")
+    (finding,) = report["findings"]
+    assert finding["growth"]["holder"] == "main: history" and finding["growth"]["type"] == "list"
+
+
 @pytest.mark.parametrize("kind", ["fixed", "ring"])
 def test_what_keeps_numbers_or_the_latest_has_no_finding(tmp_path, kind):
     recorded.record(tmp_path / "out", PROGRAM, 6000, kind)

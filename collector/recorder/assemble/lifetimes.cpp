@@ -327,6 +327,14 @@ std::int64_t Lifetimes::bytes_where(const std::function<bool(RowId)>& counts) co
   return bytes;
 }
 
+BytesBySize Lifetimes::small_storages() const {
+  BytesBySize live{};
+  storages_.each([&](const StorageRow& row) {
+    if (row.bytes > 0 && row.bytes < kFollowedBytes) live[size_class_of(row.bytes)] += row.bytes;
+  });
+  return live;
+}
+
 void Lifetimes::size_is_followed(std::size_t size_class) {
   smallest_followed_ = std::min(smallest_followed_, static_cast<std::int64_t>(size_class) * kSizeClassBytes + 1);
 }

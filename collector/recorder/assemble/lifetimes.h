@@ -18,6 +18,7 @@
 #include "collector/recorder/assemble/module_book.h"
 #include "collector/recorder/assemble/operators.h"
 #include "collector/recorder/assemble/owner_book.h"
+#include "collector/recorder/assemble/small_growth.h"
 #include "collector/recorder/assemble/stream_numbers.h"
 #include "collector/recorder/decode/dictionary.h"
 #include "collector/recorder/keep/device.h"
@@ -100,6 +101,8 @@ class Lifetimes {
 
   /// Bytes of small blocks on all devices.
   [[nodiscard]] std::int64_t small_bytes() const { return small_bytes_; }
+  /// Bytes of the live small storages that are tracked one by one, by their size.
+  [[nodiscard]] BytesBySize small_storages() const;
   /// The process was asked to track this class of sizes, too.
   void size_is_followed(std::size_t size_class);
   /// Bytes of the smallest storage that is tracked by its size.

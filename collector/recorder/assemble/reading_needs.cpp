@@ -32,6 +32,8 @@ SmallBlocksThen ReadingNeeds::small_blocks() const {
   return steps_go_on ? small_blocks_ : SmallBlocksThen{steps_, lifetimes_.small_bytes()};
 }
 
+BytesBySize ReadingNeeds::small_storages() const { return lifetimes_.small_storages(); }
+
 void ReadingNeeds::size_is_followed(std::size_t size_class) { lifetimes_.size_is_followed(size_class); }
 
 std::int64_t ReadingNeeds::smallest_followed() const { return lifetimes_.smallest_followed(); }

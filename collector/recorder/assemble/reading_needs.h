@@ -45,7 +45,9 @@ class ReadingNeeds {
   [[nodiscard]] GrowingBytes growing() const { return growth_.growing(); }
   /// Bytes in small blocks that are not tracked: at the end of the latest step, or now if there are no steps any more.
   [[nodiscard]] SmallBlocksThen small_blocks() const;
-  /// The process was asked to track this class of sizes, too.
+  /// With a detail that tracks all storages: bytes of the small ones that live now, by their size.
+  [[nodiscard]] BytesBySize small_storages() const;
+  /// This class of sizes is tracked, too, or is worth holders.
   void size_is_followed(std::size_t size_class);
   /// Bytes of the smallest storage that is tracked by its size.
   [[nodiscard]] std::int64_t smallest_followed() const;

@@ -1,11 +1,20 @@
 #include "collector/recorder/process/samplers.h"
 
+#include <algorithm>
 #include <cstddef>
+#include <cstdint>
+#include <numeric>
 #include <optional>
 
 #include "collector/recorder/process/small_block_sizes.h"
 
 namespace dcmt::recorder {
+namespace {
+
+/// Time between two sums over all storages that are tracked, in seconds and as a share of the run.
+constexpr double kBetweenSums = 0.02, kBetweenSumsShare = 1.0 / 32;
+
+}  // namespace
 
 void Samplers::begin(pid_t pid) {
   memory_ = std::make_unique<MemorySamples>(process_.writer(), pid);
@@ -50,13 +59,23 @@ Status Samplers::sample_last() {
 void Samplers::follow_small_growth(pid_t pid) {
   const std::optional<double> now = process_.seconds();
   if (!now) return;
-  const SmallBlocksThen then = process_.assembler().readings().small_blocks();
+  ReadingNeeds& readings = process_.assembler().readings();
+  SmallBlocksThen then = readings.small_blocks();
+  std::optional<BytesBySize> live;
+  // Then all are tracked, and it is only open which are worth holders.
+  const bool tracks_all = process_.spool().facts().detail >= Detail::kFull;
+  if (tracks_all) {
+    if (*now < next_count_) return;
+    next_count_ = *now + std::max(kBetweenSums, kBetweenSumsShare * *now);
+    live = readings.small_storages();
+    then.bytes = std::accumulate(live->begin(), live->end(), std::int64_t{0});
+  }
   if (!small_growth_.is_due(*now, then)) return;
-  const std::optional<BytesBySize> live = read_small_block_sizes(pid, process_.spool().small_block_tables());
+  if (!tracks_all) live = read_small_block_sizes(pid, process_.spool().small_block_tables());
   if (!live) return small_growth_.give_up();
   for (const std::size_t size_class : small_growth_.add_reading(*now, then, *live)) {
-    process_.spool().follow_size_class(size_class);
-    process_.assembler().readings().size_is_followed(size_class);
+    if (!tracks_all) process_.spool().follow_size_class(size_class);
+    readings.size_is_followed(size_class);
   }
 }
 

@@ -36,7 +36,8 @@ class Samplers {
   Status poll();
   /// Samples now: the program has ended, and its memory still exists.
   Status sample_last();
-  /// Asks the process to track sizes of small blocks of which it keeps more and more.
+  /// Asks the process to track sizes of small blocks of which it keeps more and more. With a detail that tracks all of
+  /// them, their holders are looked for from then on.
   /// @param pid  a process whose memory may be read
   void follow_small_growth(pid_t pid);
   /// Writes the limits of the process's memory to meta.
@@ -57,6 +58,7 @@ class Samplers {
   std::unique_ptr<GpuSamples> gpus_;       ///< likewise
   std::unique_ptr<ForkedSamples> forked_;  ///< likewise
   SmallGrowth small_growth_;
+  double next_count_ = 0;
   bool is_over_ = false;
 };
 
