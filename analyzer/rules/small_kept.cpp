@@ -38,18 +38,23 @@ class Needed {
     usually_ = *middle;
   }
 
-  /// What was made before is kept for nothing. To be called with ascending points.
-  Sequence kept_before(Sequence now) {
-    for (; next_ < lives_.size() && lives_[next_].from <= now; ++next_) needed_.push(lives_[next_]);
-    while (!needed_.empty() && needed_.top().to <= now) {
-      last_ended_ = std::max(last_ended_, needed_.top().from);
-      needed_.pop();
+  /// Of what stays, as a function of a point, what is there now for nothing. To be called with ascending points.
+  std::int64_t kept(Sequence now, auto&& stays_at) {
+    for (; next_ < lives_.size() && lives_[next_].from <= now; ++next_) {
+      needed_.push(lives_[next_]);
+      ++in_round_[rounds_.at(lives_[next_].from)];
     }
-    if (!needed_.empty()) return begin_of(rounds_.at(needed_.top().from));
-    std::size_t round = rounds_.at(now);
-    if (last_ended_.valid()) return std::max(begin_of(round), last_ended_);
-    if (usually_.rounds > 0 && part_of_round(now) >= usually_.part) ++round;
-    return round > usually_.rounds ? begin_of(round - usually_.rounds) : Sequence();
+    for (; !needed_.empty() && needed_.top().to <= now; needed_.pop()) {
+      const Sequence from = needed_.top().from;
+      last_ended_ = std::max(last_ended_, from);
+      const auto round = in_round_.find(rounds_.at(from));
+      if (--round->second == 0) in_round_.erase(round);
+    }
+    std::int64_t kept = stays_at(made_before(now));
+    for (const auto& [round, count] : in_round_) {
+      if (round < rounds_.at(now)) kept -= stays_at(rounds_.end(round)) - stays_at(begin_of(round));
+    }
+    return kept;
   }
 
  private:
@@ -65,9 +70,18 @@ class Needed {
     if (!end.valid()) return 0;
     return static_cast<double>(at.value - begin.value) / static_cast<double>(end.value - begin.value);
   }
+  /// What was made before is kept for nothing, unless its round is needed.
+  [[nodiscard]] Sequence made_before(Sequence now) const {
+    std::size_t round = rounds_.at(now);
+    if (in_round_.contains(round)) return begin_of(round);
+    if (last_ended_.valid()) return std::max(begin_of(round), last_ended_);
+    if (!in_round_.empty()) return begin_of(round);
+    if (usually_.rounds > 0 && part_of_round(now) >= usually_.part) ++round;
+    return round > usually_.rounds ? begin_of(round - usually_.rounds) : Sequence();
+  }
   struct Life {
     Sequence from, to;
-    friend bool operator<(const Life& a, const Life& b) { return b.from < a.from; }  // the oldest is on top
+    friend bool operator<(const Life& a, const Life& b) { return b.to < a.to; }  // the one that ends first is on top
   };
   [[nodiscard]] Sequence begin_of(std::size_t round) const { return round == 0 ? Sequence() : rounds_.end(round - 1); }
 
@@ -75,6 +89,7 @@ class Needed {
   std::vector<Life> lives_;
   std::size_t next_ = 0;
   std::priority_queue<Life> needed_;
+  std::map<std::size_t, std::int64_t> in_round_;  ///< of these, by the round that made them
   Sequence last_ended_;
   Lasted usually_;
 };
@@ -187,11 +202,12 @@ std::vector<Gap> SmallKept::gaps(const Holder& holder) const {
     others = std::min(others, std::max(earlier->others, holder.since.valid() ? stays_at(holder.since) : 0));
   const double share = static_cast<double>(bytes) / static_cast<double>(of_holders_);
   Needed needed(data_, rounds, holder.storages);
+  const auto stays = [this](Sequence at) { return at.valid() ? stays_at(at) : 0; };
   for (const Sum& sum : sums_) {
     const Span& span = sum.block->span;
     // What is needed may change while the sum stays the same.
     for (Sequence now = span.from_seq, next; now.valid(); now = next) {
-      const std::int64_t kept = std::min(stays_at(needed.kept_before(now)) - others, sum.block->bytes.value);
+      const std::int64_t kept = std::min(needed.kept(now, stays) - others, sum.block->bytes.value);
       const Bytes part(static_cast<std::int64_t>(share * static_cast<double>(kept)));
       next = rounds.end(rounds.at(now));
       if (span.ended() && next >= span.to_seq) next = {};
