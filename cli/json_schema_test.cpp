@@ -258,13 +258,18 @@ TEST(JsonSchema, DocumentedKeysAndWrittenKeysAgree) {
     growing.stack.erase(growing.stack.begin());
     growing.held(growing.allocate(50), {.path = "main: v.grad_fn MulBackward0._saved_self", .otherwise = true});
     if (step == 3) growing.held(growing.allocate(100), {.path = "main: metric._computed", .otherwise = true});
+    if (step % 4 == 3) {
+      growing.stack = {{"train.py", "main", 3}};
+      growing.drop(growing.allocate(7));
+    }
     growing.step(step);
   }
   auto sources = Database::open(growing.save(), OpenMode::kReadWrite);
-  ASSERT_TRUE(sources.ok() && sources
-                                  ->execute("INSERT INTO source(path, text) SELECT id, 'def main():\n    "
-                                            "kept.append(out)' FROM string WHERE text = 'train.py'")
-                                  .ok());
+  ASSERT_TRUE(sources.ok() &&
+              sources
+                  ->execute("INSERT INTO source(path, text) SELECT id, 'def main():\n    "
+                            "kept.append(out)\n    print(torch.cat(kept))' FROM string WHERE text = 'train.py'")
+                  .ok());
 
   TestTrace outside;
   TestTrace files;

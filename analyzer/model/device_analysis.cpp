@@ -211,7 +211,7 @@ void add_what_if(const TraceData& data, const Releases& releases, DeviceAnalysis
   for (std::size_t i = 0; i < findings.size(); ++i) {
     if (findings[i].device == device.device) all[i] = gaps_of_finding(data, findings[i]);
   }
-  const GapsOfFindings gaps(std::move(all));
+  const GapsOfFindings gaps(all);
   for (std::size_t i = 0; i < findings.size(); ++i) {
     Finding& finding = findings[i];
     // Storages that an out-of-memory error refers to have findings of their own.
@@ -223,6 +223,11 @@ void add_what_if(const TraceData& data, const Releases& releases, DeviceAnalysis
                              ? static_cast<double>(finding.dead_at_peak.value) / static_cast<double>(peak.bytes.value)
                              : 0;
     finding.predicted_peak = peak_of(data, peak.device, gaps.alone(i)).bytes;
+    if (!finding.growth || finding.growth->used.empty()) continue;
+    std::vector<std::vector<Gap>> if_used = all;
+    if_used[i] = gaps_of_used(data, *finding.growth);
+    const Bytes most = peak_of(data, peak.device, GapsOfFindings(std::move(if_used)).alone(i)).bytes;
+    if (most > *finding.predicted_peak) finding.predicted_if_used = most;
   }
   device.shared = gaps.shared_at(peak.seq, findings);
   std::vector<std::vector<Gap>> growth;

@@ -84,9 +84,11 @@ struct FindingBase {
   double peak_share = 0;                ///< dead_at_peak / peak
   Bytes alive_at_peak;                  ///< of the items' storages, needed or not; at most `bytes`
   std::optional<Bytes> predicted_peak;  ///< the peak without this finding alone
-  std::optional<Holders> holders;       ///< an example: of the first item that has any
-  std::int64_t more_alike = 0;          ///< further items whose census shows the same holder
-  std::int64_t censuses = 0;            ///< items with a census
+  /// The same if what grows stays until a statement has used it. nullopt: not known, or the same.
+  std::optional<Bytes> predicted_if_used;
+  std::optional<Holders> holders;               ///< an example: of the first item that has any
+  std::int64_t more_alike = 0;                  ///< further items whose census shows the same holder
+  std::int64_t censuses = 0;                    ///< items with a census
   std::int64_t explained = 0, unexplained = 0;  ///< sum over all censuses
   std::int64_t reads = 0, kernel_reads = 0;     ///< reads after the release, over all items: by operators, by kernels
   OperatorCount coverage;  ///< operators after the release, for the item that was held over most of them

@@ -211,7 +211,8 @@ std::map<std::string, Group> groups_of(const TraceData& data, const GrowingSites
         group.growth.place = data.text(container->place);
         group.containers = holding.members_of(id);
         if (!holding.is_inside(id)) group.growth.type = data.text(container->type);
-        group.add(data, site, living, needed_until, seen, !common.otherwise, by.containers.size() == 1);
+        const bool otherwise = common.nobody() ? by.otherwise : common.otherwise;
+        group.add(data, site, living, needed_until, seen, !otherwise, by.containers.size() == 1);
       }
       if (!by.containers.empty()) continue;
       std::string variable = by.path != nullptr ? names.of(holder_of(data.text(by.path->path))) : "";
@@ -410,7 +411,7 @@ std::vector<Finding> grows(const TraceData& data, const Releases&) {
   GrowingSites growing = growing_sites(data);
   leave_out_used(data, growing);
   const Holding holding(data, growing);
-  const OwnUse own_use(data, holding, growing);
+  OwnUse own_use(data, holding, growing);
   std::map<StringId, SmallKept> small_kept;  // by device
   std::vector<SmallKept::Holder> small;      // of the findings
   for (Group& group : by_cause(data, groups_of(data, growing, holding, own_use))) {
@@ -428,6 +429,7 @@ std::vector<Finding> grows(const TraceData& data, const Releases&) {
     for (const GrowingSite& site : growth.sites) made_at.push_back(site.stack);
     growth.stored_by = stored_by(data, growth.holder, made_at, way_to(data, growth));
     if (group.containers.empty() || growth.type == "graph") growth.stored_by.uses.clear();
+    growth.used = own_use.runs_of(growth.stored_by.uses);
     free_at_storing(data, own_use, growth);
     small.push_back({group.small(data), device, group.most_of_site().rounds, growth.storages, began});
     small_kept.try_emplace(device, data, device, growing.end).first->second.add(small.back());

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "analyzer/model/analysis.h"
+#include "analyzer/testing/source_program.h"
 #include "analyzer/testing/test_trace.h"
 
 namespace dcmt::analyzer {
@@ -450,26 +451,29 @@ TEST(Grows, WhatIsKeptIsTheCauseOfAnErrorWhoseRequestFitsWithoutIt) {
   }
 }
 
-/// `rows = torch.cat([rows, x])`: the program ended before its last value was read.
+/// `rows = torch.cat([rows, x])`, or `rows[i] = …`: the program ended before its last value was read.
 TEST(Grows, AValueThatLargerOnesReplaceIsWhereTheOnesBeforeWere) {
-  TestTrace trace;
-  std::optional<Handle> rows;
-  program(trace, 10, [&](int step) {
-    at(trace, 21);
-    const Handle larger = trace.allocate(100 * (step + 1));
-    if (rows) trace.drop(*rows);
-    rows = larger;
-    if (step == 9) return;
-    trace.begin_reading();
-    trace.held(larger, {.path = "main: rows", .otherwise = true});
-  });
-  const TraceData data = trace.load();
-  const std::vector<Finding> findings = findings_of(data);
-  ASSERT_EQ(findings.size(), 1u);
-  EXPECT_EQ(findings[0].growth->holder, "main: rows");
-  EXPECT_EQ(findings[0].growth->seen, 0);
-  EXPECT_EQ(findings[0].growth->per_round, Bytes(100)) << "without the 100 bytes it began with";
-  EXPECT_EQ(findings[0].predicted_peak, Bytes(5000 + 700));
+  for (const bool is_entry : {false, true}) {
+    TestTrace trace;
+    std::optional<Handle> rows;
+    program(trace, 10, [&](int step) {
+      at(trace, 21);
+      const Handle larger = trace.allocate(100 * (step + 1));
+      if (rows) trace.drop(*rows);
+      rows = larger;
+      if (step == 9) return;
+      trace.begin_reading();
+      if (is_entry) trace.held(larger, {.containers = {"main: rows"}, .path = "main: rows[0]"});
+      if (!is_entry) trace.held(larger, {.path = "main: rows", .otherwise = true});
+    });
+    const TraceData data = trace.load();
+    const std::vector<Finding> findings = findings_of(data);
+    ASSERT_EQ(findings.size(), 1u);
+    EXPECT_EQ(findings[0].growth->holder, "main: rows");
+    EXPECT_EQ(findings[0].growth->seen, 0);
+    EXPECT_EQ(findings[0].growth->per_round, Bytes(100)) << "without the 100 bytes it began with";
+    EXPECT_EQ(findings[0].predicted_peak, Bytes(5000 + 700)) << is_entry;
+  }
 }
 
 /// The sums of small blocks of a program.
@@ -613,6 +617,23 @@ TEST(Grows, PartsOfOneObjectThatGrowInTheSameRoundsAreOneFinding) {
 TEST(Grows, PartsOfOneObjectThatGrowInOtherRoundsAreTwoFindings) {
   EXPECT_EQ(findings_of_two("main: metric.scores", "main: metric.labels", 1).size(), 2u);
   EXPECT_EQ(findings_of_two("main: scores", "main: labels", 0).size(), 2u) << "two variables are no parts of an object";
+}
+
+/// Every fourth turn uses what the list has.
+TEST(Grows, WhatAStatementUsesStaysUntilItRunsAtMost) {
+  testing::SourceProgram source;
+  for (int turn = 0; turn < 16; ++turn) {
+    source.trace.held(source.made_at(4), {.containers = {"main: rows"}, .path = "main: rows[0]"});
+    if (turn % 4 == 3) source.dropped_at(6, source.made_at(6));
+    source.dropped_at(7, source.made_at(7));
+    source.trace.step(turn);
+  }
+  const Analysis analysis = analyze(source.load(
+      "def main():\n  rows = []\n  for x in data:\n    rows.append(net(x))\n    if x:\n      torch.cat(rows)\n"
+      "    other(x)\n"));
+  ASSERT_EQ(analysis.findings.size(), 1u);
+  EXPECT_EQ(analysis.findings[0].predicted_peak, Bytes(100)) << "the statement has made it";
+  EXPECT_EQ(analysis.findings[0].predicted_if_used, Bytes(400 + 100));
 }
 
 /// The first entries are of another place, which does not grow.

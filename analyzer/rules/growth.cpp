@@ -59,4 +59,14 @@ std::vector<Gap> gaps_of_growth(const TraceData& data, const Growth& growth) {
   return gaps;
 }
 
+std::vector<Gap> gaps_of_used(const TraceData& data, Growth growth) {
+  for (auto* storages : {&growth.storages, &growth.beside}) {
+    for (GrowingStorage& each : *storages) {
+      const auto next = std::ranges::lower_bound(growth.used, data.storages.find(each.storage)->span.from_seq);
+      if (next != growth.used.end()) each.needed_until = std::max(each.needed_until, *next);
+    }
+  }
+  return gaps_of_growth(data, growth);
+}
+
 }  // namespace dcmt::analyzer

@@ -55,6 +55,8 @@ struct Growth {
   std::vector<Gap> of_sums;
   std::vector<GrowingSite> sites;  ///< most bytes first
   Storing stored_by;               ///< statements that may have put them there
+  /// When statements that use the entries had run, ascending. Empty: not known.
+  std::vector<Sequence> used;
 };
 
 /// The storages of one holder, and the places where they were made.
@@ -80,5 +82,8 @@ class HeldStorages {
 /// The gaps of blocks of the storages, from the end of the round that made them: a peak does not need them there.
 /// Storages that something else would hold are left out.
 [[nodiscard]] std::vector<Gap> gaps_of_growth(const TraceData& data, const Growth& growth);
+
+/// The same where each storage is needed until the next of `used`, if that is later.
+[[nodiscard]] std::vector<Gap> gaps_of_used(const TraceData& data, Growth growth);
 
 }  // namespace dcmt::analyzer

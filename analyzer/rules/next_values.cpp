@@ -161,6 +161,15 @@ const NextValues::Changes& NextValues::of_attribute(std::string_view name) {
   return found->second;
 }
 
+std::vector<Sequence> NextValues::runs_of(StringId file, std::size_t line) {
+  const auto source = program_.sources().find(file);
+  const std::size_t statement = source != program_.sources().end() ? source->second.statement_at(line) : 0;
+  if (statement == 0) return {};
+  Changes runs;
+  add_changes({file, source->second.lines()[line - 1].function}, {statement}, false, runs);
+  return runs.complete ? runs.at : std::vector<Sequence>();
+}
+
 NextValues::At NextValues::at(const Function& function, StackId id) const {
   At at;
   std::vector<StackId> inside;

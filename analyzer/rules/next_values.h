@@ -47,6 +47,9 @@ class NextValues {
   /// has made the storage in no such call.
   [[nodiscard]] Sequence end_of_call(std::string_view function, const Storage& storage) const;
 
+  /// When the statement with a line of the user's file had run, each time. Empty: not known of all of them.
+  [[nodiscard]] std::vector<Sequence> runs_of(StringId file, std::size_t line);
+
   /// When backward passes are done with the node of a graph that the path leads to: "MulBackward0" of "main:
   /// loss.grad_fn SumBackward0 → MulBackward0._saved_self". nullptr: it has no such node.
   [[nodiscard]] const Changes* on_node(std::string_view path);

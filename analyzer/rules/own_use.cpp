@@ -13,6 +13,7 @@
 #include "analyzer/rules/usual_holders.h"
 #include "analyzer/storages/holder_names.h"
 #include "analyzer/storages/storage_bytes.h"
+#include "trace/base/code_path.h"
 
 namespace dcmt::analyzer {
 namespace {
@@ -255,6 +256,23 @@ void OwnUse::add_next_values(const OutlivingSite& site) {
   for (std::size_t i = 0; i + 1 < site.living.size(); ++i) {
     next_ones_[site.living[i].storage->id] = site.living[i + 1].storage->span.from_seq;
   }
+}
+
+std::vector<Sequence> OwnUse::runs_of(const std::vector<StoringStatement>& statements) {
+  std::vector<Sequence> all;
+  for (const StoringStatement& each : statements) {
+    std::vector<Sequence> runs;
+    for (const auto& [file, source] : statements_.sources()) {
+      const std::string name(short_path(data_.text(file), 1));
+      if (!each.site.starts_with(name + ":")) continue;
+      runs = next_values_.runs_of(file, std::stoul(each.site.substr(name.size() + 1)));
+      if (!runs.empty()) break;
+    }
+    if (runs.empty()) return {};
+    std::ranges::move(runs, std::back_inserter(all));
+  }
+  std::ranges::sort(all);
+  return all;
 }
 
 std::optional<Sequence> OwnUse::until(const Living& living) const {

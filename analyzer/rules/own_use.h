@@ -11,6 +11,7 @@
 #include "analyzer/rules/next_values.h"
 #include "analyzer/rules/not_kept.h"
 #include "analyzer/rules/statement_use.h"
+#include "analyzer/rules/stored_by.h"
 #include "analyzer/rules/use_by_readings.h"
 #include "analyzer/rules/usual_holders.h"
 
@@ -32,6 +33,8 @@ class OwnUse {
   [[nodiscard]] std::optional<Sequence> until(const Living& living) const;
   /// By place: the value, made at another place, that the first of its replaced storages has replaced.
   [[nodiscard]] const std::map<StackId, GrowingStorage>& first_replaced() const { return first_replaced_; }
+  /// When these statements of the user's files had run, ascending. Empty: not known of all of them.
+  [[nodiscard]] std::vector<Sequence> runs_of(const std::vector<StoringStatement>& statements);
   [[nodiscard]] const StatementUse& statements() const { return statements_; }
   /// True if a reading found something else than the keeper that had the storage.
   [[nodiscard]] bool is_seen(StorageId storage) const { return by_readings_.until(storage).has_value(); }

@@ -27,13 +27,16 @@ void add_stored_by(const std::vector<analyzer::StoringStatement>& stored_by,
 }
 
 void add_used_at(const std::vector<analyzer::StoringStatement>& used_at, const std::optional<Bytes>& predicted_peak,
-                 const Form& form, LabelledLines& facts) {
+                 const std::optional<Bytes>& predicted_if_used, const Form& form, LabelledLines& facts) {
   if (used_at.empty()) return;
   const std::string more = used_at.size() > 1 ? fmt::format("   {} more", used_at.size() - 1) : std::string();
   facts.push_back({"used at", used_at.front().site + "   " + used_at.front().text + more});
   if (predicted_peak) {
+    const std::string all = predicted_if_used
+                                ? fmt::format(", {} if all stays until this runs next", form.bytes(*predicted_if_used))
+                                : std::string();
     facts.push_back(
-        {"", fmt::format("what this needs has to stay: the peak is {} at least", form.bytes(*predicted_peak))});
+        {"", fmt::format("what this needs has to stay: the peak is {} at least{}", form.bytes(*predicted_peak), all)});
   }
 }
 

@@ -21,6 +21,6 @@ void add_stored_by(const std::vector<analyzer::StoringStatement>& stored_by,
 
 /// Adds the statements that use a container's entries. What these need stays in a program that is mended.
 void add_used_at(const std::vector<analyzer::StoringStatement>& used_at, const std::optional<Bytes>& predicted_peak,
-                 const Form& form, LabelledLines& facts);
+                 const std::optional<Bytes>& predicted_if_used, const Form& form, LabelledLines& facts);
 
 }  // namespace dcmt::wording
