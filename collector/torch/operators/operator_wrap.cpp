@@ -115,9 +115,9 @@ void hook(c10::OperatorKernel* functor, const c10::OperatorHandle& op, c10::Disp
           torch::jit::Stack* stack) {
   Found& found = find(identity_of(op));
   BoxedFunction* const real = found.real[kIndex].load(std::memory_order_acquire);
-  // A kernel that serves all backends is also called for tensors without memory.
-  const c10::DispatchKey key = keys.highestPriorityTypeId();
-  if (key != kKey[0] && key != kKey[1]) return real(functor, op, keys, stack);
+  // A kernel that serves all backends is also called for tensors without memory. The highest key does not decide:
+  // Python's dispatcher passes all keys of the arguments, those of autograd too.
+  if (!keys.has(kKey[0]) && !keys.has(kKey[1])) return real(functor, op, keys, stack);
   found.wanted.load(std::memory_order_acquire)->calls.call(real, functor, op, keys, stack);
 }
 constexpr BoxedFunction* kHook[kKeys] = {hook<0>, hook<1>};
