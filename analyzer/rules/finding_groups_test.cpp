@@ -21,6 +21,7 @@ struct Kept {
   std::optional<LocalOf> local = kLocal;  ///< nullopt: no census
   std::int64_t unexplained = 0;
   std::int64_t bytes = 64;
+  bool unnamed = false;  ///< the census finds no local
 };
 
 /// A parameter that outlives its release.
@@ -29,7 +30,11 @@ void keep(TestTrace& trace, std::int64_t key, const Kept& of) {
   const Handle weight = trace.allocate(of.bytes);
   trace.op(of.gather, [&] { trace.gather(key, weight, of.gather); });
   const auto release = trace.release(key, weight, {.op = of.release});
-  if (of.local) trace.census(release, weight, {*of.local}, of.unexplained);
+  if (of.unnamed) {
+    trace.census(release, weight, {}, of.unexplained);
+  } else if (of.local) {
+    trace.census(release, weight, {*of.local}, of.unexplained);
+  }
   trace.op("aten::add");
 }
 
@@ -47,7 +52,8 @@ TEST(FindingGroups, WhatIsKeptAlikeIsOneFinding) {
   EXPECT_EQ(findings({}, {.bytes = 128}), 1u);
   EXPECT_EQ(findings({}, {.release = "other::release"}), 2u);
   EXPECT_EQ(findings({}, {.gpu = 0}), 2u);
-  EXPECT_EQ(findings({}, {.unexplained = 1}), 2u) << "there it is not known who else";
+  EXPECT_EQ(findings({}, {.unexplained = 1}), 1u) << "the variable is the same";
+  EXPECT_EQ(findings({.unnamed = true}, {.unexplained = 1, .unnamed = true}), 2u) << "something else holds one";
   LocalOf elsewhere = kLocal;
   elsewhere.file = "/home/user/other.py";
   EXPECT_EQ(findings({}, {.local = elsewhere}), 2u);

@@ -15,7 +15,8 @@ struct ResidualKey {
   std::string origin;
   StringId device, release_operator, function, file;
   ThreadId late = kNoThread;  ///< the thread of late releases
-  bool inspected = false, explained = false, generated_local = false;
+  bool inspected = false, generated_local = false;
+  bool explained = false;  ///< where no variable was found: the counts say whether something else holds it
   friend auto operator<=>(const ResidualKey&, const ResidualKey&) = default;  // NOLINT(modernize-use-nullptr)
 };
 
@@ -34,8 +35,10 @@ ResidualKey alike(const TraceData& data, Origins& origins, const ReleaseRow& row
   const Holders* holders = row.holders();
   if (holders == nullptr) return key;
   key.inspected = true;
-  key.explained = holders->unexplained() == 0;
-  if (holders->paths.empty()) return key;
+  if (holders->paths.empty()) {
+    key.explained = holders->unexplained() == 0;
+    return key;
+  }
   const HolderPath& path = holders->paths.front();
   key.function = path.function_id;
   key.file = path.file_id;
