@@ -13,8 +13,8 @@ namespace dcmt::cli {
 [[nodiscard]] std::string where_of_peak(const model::DevicePeak& peak);
 /// The peak, the dead part of it, and its predicted value without the findings.
 [[nodiscard]] std::string peak_lines(const model::DevicePeak& peak, std::string_view history, const Style& style);
-/// What is alive at the peak, by category: "  of it   optimizer state 3.0 MiB · …"; empty if readings of the memory do
-/// not say it for most bytes.
+/// What is alive at the peak, by category: "  of it   optimizer state 3.0 MiB · …"; empty if no reading of the memory
+/// found what anything is for.
 [[nodiscard]] std::string composition_line(const model::LivePeak& peak, const Style& style);
 
 }  // namespace dcmt::cli

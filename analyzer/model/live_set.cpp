@@ -1,11 +1,11 @@
 #include "analyzer/model/live_set.h"
 
+#include <algorithm>
 #include <memory>
 
 #include "analyzer/storages/groups.h"
 #include "analyzer/storages/holder_names.h"
 #include "analyzer/storages/live_set.h"
-#include "trace/base/followed_bytes.h"
 
 namespace dcmt::model {
 
@@ -46,15 +46,9 @@ std::vector<analyzer::ModuleGroup> LiveSet::by_module() const {
 std::vector<Group> LiveSet::composition() const {
   constexpr double kLeast = 0.01;
   constexpr std::size_t kMost = 6;
-  double read = 0, gathered = 0, small = 0;
   std::vector<Group> groups = by(analyzer::GroupBy::kCategory).groups;
-  for (const Group& group : groups) {
-    if (analyzer::is_purpose(group.name)) read += group.share;
-    if (group.name == analyzer::kGatheredParameter) gathered += group.share;
-    if (group.name == kSmallBlocks) small += group.share;
-  }
-  // Of small blocks nothing is known, but that is said.
-  if (read == 0 || read + gathered <= 0.5 * (1 - small)) return {};
+  const bool read = std::ranges::any_of(groups, [](const Group& group) { return analyzer::is_purpose(group.name); });
+  if (!read) return {};
   std::erase_if(groups, [](const Group& group) { return group.share < kLeast; });
   if (groups.size() > kMost) groups.resize(kMost);
   return groups;

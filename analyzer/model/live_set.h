@@ -52,8 +52,8 @@ class LiveSet {
   [[nodiscard]] Range<LiveBlock> blocks() const;
   [[nodiscard]] Groups by(analyzer::GroupBy by) const;
 
-  /// The bytes by category: the largest categories, each at least a hundredth. Empty if readings of the memory do not
-  /// say the category of most bytes.
+  /// The bytes by category: the largest categories, each at least a hundredth. Empty if no reading of the memory
+  /// found what anything is for.
   [[nodiscard]] std::vector<analyzer::Group> composition() const;
 
   [[nodiscard]] std::vector<analyzer::Group> by_site() const { return by(analyzer::GroupBy::kSite).groups; }
