@@ -1,6 +1,7 @@
 #include "collector/recorder/assemble/reading_needs.h"
 
 #include <algorithm>
+#include <string>
 
 #include "collector/recorder/assemble/census_book.h"
 #include "collector/recorder/assemble/code_stacks.h"
@@ -106,6 +107,13 @@ Status ReadingNeeds::add_found_storages(const MemoryReading& reading) {
     if (row != 0) owners_.lived(reading.scope, each.storage, row);
   }
   return {};
+}
+
+Status ReadingNeeds::too_large(std::size_t needs) {
+  const std::string mib = std::to_string(needs >> 20);
+  return journal_.diagnose("note",
+                           "holders in C++ and containers of Python objects are not known: reading them needs " + mib +
+                               " MiB, which would make the recorder too large");
 }
 
 Status ReadingNeeds::failed(std::string_view why) {

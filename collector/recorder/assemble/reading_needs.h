@@ -72,6 +72,8 @@ class ReadingNeeds {
   Status ended(const MemoryReading& reading);
   /// The reading failed, and there will be no other one. The trace gets `why`.
   Status failed(std::string_view why);
+  /// Readings of everything do not begin: one needs so many bytes. The trace gets a note.
+  Status too_large(std::size_t needs);
   /// The files of the program's functions and modules that readings of its variables found.
   [[nodiscard]] const std::set<std::string>& files() const { return files_; }
 

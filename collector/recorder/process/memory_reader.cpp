@@ -5,7 +5,7 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstdlib>
+#include <cstdio>
 #include <exception>
 #include <utility>
 
@@ -16,7 +16,8 @@
 namespace dcmt::recorder {
 namespace {
 
-/// Limit of a recorder's memory during a reading.
+/// Limit of a recorder's memory during a reading, for each process that is read. The limit for all of them is the sum:
+/// what the recorder keeps of each rank stays in its memory while another rank is read.
 constexpr std::size_t kMostMemory = std::size_t{256} << 20;
 /// Memory for a reading of a program that has just imported torch.
 constexpr std::size_t kUsual = std::size_t{170} << 20;
@@ -27,22 +28,32 @@ constexpr std::size_t kCollections = 48;
 /// True while a reading of everything runs in this recorder. Only the draining thread uses it, which begins and ends
 /// readings.
 bool reading = false;
+/// Readers of everything: one for each process that is read.
+std::size_t readers = 0;
 
-/// Resident bytes of this process.
+/// Resident bytes that only this process has: the spools belong to the job.
 std::size_t own_memory() {
   const std::string pages = read_file("/proc/self/statm").value_or("");
-  const std::size_t space = std::min(pages.find(' '), pages.size());
-  return std::strtoul(pages.c_str() + space, nullptr, 10) * static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+  unsigned long resident = 0, shared = 0;
+  if (std::sscanf(pages.c_str(), "%*u %lu %lu", &resident, &shared) != 2) return 0;
+  return (resident - shared) * static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
 }
 
 }  // namespace
 
 MemoryReader::MemoryReader(pid_t pid, scan::LayoutFolders layouts, scan::Scope scope)
-    : pid_(pid), layouts_(std::move(layouts)), scope_(scope), needs_(kUsual) {}
+    : pid_(pid), layouts_(std::move(layouts)), scope_(scope), needs_(kUsual) {
+  if (scope_ == scan::Scope::kAll) ++readers;
+}
 
-MemoryReader::~MemoryReader() { (void)receive(true); }
+MemoryReader::~MemoryReader() {
+  (void)receive(true);
+  if (scope_ == scan::Scope::kAll) --readers;
+}
 
-bool MemoryReader::fits() const { return own_memory() + needs_ <= std::max(kMostMemory, needs_ + needs_ / 4); }
+bool MemoryReader::fits() const {
+  return own_memory() + needs_ <= std::max(readers * kMostMemory, needs_ + needs_ / 4);
+}
 
 bool MemoryReader::may_start() const {
   return !is_reading() && (scope_ == scan::Scope::kVariables || (!reading && fits()));

@@ -30,6 +30,8 @@ class MemoryReader {
   [[nodiscard]] bool has_holders() const { return has_holders_.load(std::memory_order_acquire); }
   /// True if the recorder would stay small with a reading.
   [[nodiscard]] bool fits() const;
+  /// Bytes that a reading is expected to need.
+  [[nodiscard]] std::size_t needs() const { return needs_; }
   /// True if a reading may begin now: it fits, and no other reading of everything runs in the recorder. A reading of
   /// variables is small.
   [[nodiscard]] bool may_start() const;
@@ -48,7 +50,7 @@ class MemoryReader {
   std::unique_ptr<scan::Censuses> censuses_;  ///< only the reading thread uses it while there is one
   std::future<Expected<MemoryReading>> result_;
   std::atomic<bool> has_holders_{false};
-  std::size_t needs_;  ///< bytes that a reading is expected to need
+  std::size_t needs_;  ///< as needs() says
 };
 
 }  // namespace dcmt::recorder

@@ -58,8 +58,15 @@ Status Readings::read(MemoryReader& reader, scan::Scope scope) {
   const bool for_objects = by_schedule && !is_due && objects_.is_due(scope, *now);
   // A reading of everything would use the core that a short reading of variables needs.
   if (scope == scan::Scope::kAll && variables_->is_reading()) return {};
-  if ((is_due || for_objects) && reader.may_start()) start(reader, scope, for_objects);
+  if (!is_due && !for_objects) return {};
+  if (scope == scan::Scope::kAll && !reader.fits()) return say_too_large(reader);
+  if (reader.may_start()) start(reader, scope, for_objects);
   return {};
+}
+
+Status Readings::say_too_large(const MemoryReader& reader) {
+  if (std::exchange(said_too_large_, true)) return {};
+  return process_.assembler().readings().too_large(reader.needs());
 }
 
 Progress Readings::progress() {

@@ -50,6 +50,8 @@ class Readings {
   [[nodiscard]] bool is_reading() const { return all_ && (all_->is_reading() || variables_->is_reading()); }
   void start(MemoryReader& reader, scan::Scope scope, bool for_objects = false);
   Status receive(MemoryReader& reader, bool wait);
+  /// A reading of everything is due, and would make the recorder too large.
+  Status say_too_large(const MemoryReader& reader);
   /// The process waits for an answer: its program has ended, or requests a reading.
   Status serve();
   /// Reads the memory of an ended program if another reading would add information, then lets it exit.
@@ -78,6 +80,7 @@ class Readings {
   enum class Extra : std::uint8_t { kNone, kWanted, kUnderWay, kOver };
   Extra extra_ = Extra::kNone;
   bool wants_variables_ = false;  ///< a reading of variables is wanted
+  bool said_too_large_ = false;
   bool begins_ = true;
   bool failed_ = false;
   bool requested_ = false;            ///< the program has requested the running readings

@@ -1,0 +1,30 @@
+#include "collector/recorder/process/memory_reader.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <memory>
+#include <vector>
+
+namespace dcmt::recorder {
+namespace {
+
+TEST(MemoryReader, TheRecorderMayGrowWithTheNumberOfItsProcesses) {
+  const auto reader_of_everything = [] {
+    return std::make_unique<MemoryReader>(getpid(), scan::LayoutFolders{}, scan::Scope::kAll);
+  };
+  const auto first = reader_of_everything();
+  ASSERT_TRUE(first->fits());
+  // What the recorder keeps of two ranks: with it, a reading passes the limit of one.
+  const std::vector<char> kept((std::size_t{256} << 20) - first->needs() + 1, 1);
+  EXPECT_FALSE(first->fits());
+  {
+    const auto second = reader_of_everything();
+    EXPECT_TRUE(first->fits());
+    EXPECT_TRUE(second->fits());
+  }
+  EXPECT_FALSE(first->fits()) << "the other process has ended";
+}
+
+}  // namespace
+}  // namespace dcmt::recorder
