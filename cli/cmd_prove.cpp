@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "analyzer/model/proof.h"
+#include "analyzer/releases/graph_order.h"
 #include "analyzer/storages/parameters.h"
 #include "cli/aside.h"
 #include "cli/commands.h"
@@ -99,14 +100,23 @@ std::vector<recorder::ProvedKey> keys_of(const FoundIn& found) {
   return proved;
 }
 
+/// The chosen parameters by their names in this process.
+std::vector<analyzer::Key> names_in(const LoadedTrace& trace, const Options& options) {
+  const std::vector<std::int64_t> graphs = analyzer::graphs_by_gather(*trace.data);
+  std::vector<analyzer::Key> names;
+  for (const recorder::ProvedKey& key : options.prove) {
+    names.push_back(analyzer::key_in({key.graph, key.key}, options.proved_graphs, graphs));
+  }
+  return names;
+}
+
 /// What one process has shown. A process that gathers none of the parameters, such as a launcher, is left out.
-std::optional<model::ReleaseProof> proof_of_process(const LoadedTrace& trace,
-                                                    const std::vector<recorder::ProvedKey>& keys) {
+std::optional<model::ReleaseProof> proof_of_process(const LoadedTrace& trace, const Options& options) {
   std::set<analyzer::Key> released;
   for (const analyzer::ReleaseRow& row : trace.analysis.releases.rows) released.insert(row.key());
+  const std::vector<analyzer::Key> keys = names_in(trace, options);
   std::vector<std::string> absent;
-  for (const recorder::ProvedKey& key : keys) {
-    const analyzer::Key name{key.graph, key.key};
+  for (const analyzer::Key& name : keys) {
     if (!released.contains(name)) absent.push_back(describe_key(*trace.data, name));
   }
   std::optional<model::ReleaseProof> proof = model::proof_of(trace.analysis);
@@ -124,15 +134,18 @@ std::optional<model::ReleaseProof> proof_of_process(const LoadedTrace& trace,
   return proof;
 }
 
-/// Somebody ended the command: what it has not computed shows nothing.
-bool was_stopped(std::int64_t exit) {
+/// A launcher of ranks ends with a code of its own if it is asked to end.
+bool was_stopped(const recorder::RunResult& run) {
   constexpr int kSignal = 128;
-  return exit == kSignal + SIGINT || exit == kSignal + SIGTERM || exit == kSignal + SIGKILL || exit == kSignal + SIGHUP;
+  const int exit = run.job_exit;
+  return run.asked_to_end || exit == kSignal + SIGINT || exit == kSignal + SIGTERM || exit == kSignal + SIGKILL ||
+         exit == kSignal + SIGHUP;
 }
 
 /// One run of the command.
 struct OneRun {
   int exit = 0;
+  bool stopped = false;  ///< somebody ended it: what it has not computed shows nothing
   std::vector<LoadedTrace> traces;
 };
 
@@ -150,7 +163,7 @@ Expected<OneRun> run_once(const Options& options, const std::string& how, const 
         result.job_exit == 0 ? "" : fmt::format("the command failed: exit code {}; ", result.job_exit);
     return Error{ErrorCode::kCannotRecord, failed + "nothing was recorded, so nothing is proved."};
   }
-  OneRun run{result.job_exit, {}};
+  OneRun run{result.job_exit, was_stopped(result), {}};
   DCMT_ASSIGN_OR_RETURN(run.traces, load_traces({once.folder}, std::nullopt));
   return run;
 }
@@ -173,7 +186,7 @@ std::string verdict_of(const model::ProvedRun& run) {
 model::ProvedRun by_fence(const Options& options, const OneRun& run) {
   model::ProvedRun proved;
   for (const LoadedTrace& trace : run.traces) {
-    if (std::optional<model::ReleaseProof> proof = proof_of_process(trace, options.prove)) {
+    if (std::optional<model::ReleaseProof> proof = proof_of_process(trace, options)) {
       proved.processes.push_back({trace.path, std::move(*proof), {}, {}});
     }
   }
@@ -201,9 +214,9 @@ void judge_results(model::ProvedProcess& process, const std::optional<model::Com
 }
 
 /// What the releases of the parameters left, and whether it was freed.
-std::optional<model::ReleaseProof> freed_in(const LoadedTrace& trace, const std::vector<recorder::ProvedKey>& keys) {
-  std::set<analyzer::Key> names;
-  for (const recorder::ProvedKey& key : keys) names.insert({key.graph, key.key});
+std::optional<model::ReleaseProof> freed_in(const LoadedTrace& trace, const Options& options) {
+  const std::vector<analyzer::Key> keys = names_in(trace, options);
+  const std::set<analyzer::Key> names(keys.begin(), keys.end());
   model::ReleaseProof proof;
   std::set<const analyzer::Step*> steps;
   std::int64_t left = 0;
@@ -248,7 +261,7 @@ model::ProvedRun by_comparing(const Options& options, const FoundIn& found, cons
       const LoadedTrace* same = same_process(runs[changed], at, processes);
       const LoadedTrace& trace = same != nullptr ? *same : plain;
       std::optional<model::ReleaseProof> proof =
-          options.by == "free" ? freed_in(trace, options.prove) : proof_of_process(trace, options.prove);
+          options.by == "free" ? freed_in(trace, options) : proof_of_process(trace, options);
       if (!proof) continue;
       model::ProvedProcess process{trace.path, std::move(*proof), compared(runs[changed]), {}};
       judge_results(process, compared(runs[1]));
@@ -286,12 +299,12 @@ Expected<model::ProvedRun> proved_run(const Options& options, const FoundIn& fou
     runs.push_back(std::move(run));
     if (exit == 0) exit = runs.back().exit;
     // A program that fails by itself shows nothing.
-    if ((exit != 0 && way.how == "compare") || was_stopped(exit)) break;
+    if ((exit != 0 && way.how == "compare") || runs.back().stopped) break;
   }
   model::ProvedRun proved;
   if (options.by == "fence") {
     proved = by_fence(options, runs[0]);
-  } else if (runs.size() > 2 && !was_stopped(exit)) {
+  } else if (runs.size() > 2 && !runs.back().stopped) {
     proved = by_comparing(options, found, runs);
   }
   proved.by = options.by;
@@ -308,14 +321,15 @@ int exit_code_of(const model::ProvedRun& proved) {
   return proved.verdict == "not_proved" ? kExitNoVerdict : kExitOk;
 }
 
-void print_proof(const model::ProvedRun& proved) {
+/// @param stopped  somebody ended the command
+void print_proof(const model::ProvedRun& proved, bool stopped) {
   const Style style = Style::of_stdout();
   for (const model::ProvedProcess& process : proved.processes) {
     if (proved.processes.size() > 1) std::cout << process.trace << "\n";
     std::cout << lines_of(wording::proved_facts(process, proved.by, style.form()), style);
   }
   if (proved.processes.empty()) {
-    const std::string_view why = was_stopped(proved.exit) ? "the command was ended"
+    const std::string_view why = stopped ? "the command was ended"
                                  : proved.exit == 0 || proved.by == "fence"
                                      ? "none of these parameters was released in this run"
                                      : "the command fails also if it is left as it is";
@@ -337,6 +351,7 @@ int prove(Options& options) {
   const Expected<FoundIn> found = found_in(traces->front(), options.finding, options.by);
   if (!found.ok()) return print_error(found.error());
   options.prove = keys_of(*found);
+  options.proved_graphs = analyzer::graphs_by_gather(*traces->front().data);
   if (options.folder.empty()) options.folder = default_folder(program_of(options.command), false);
   options.libraries = library_folder().string();
   set_installed_paths(options);
@@ -346,7 +361,7 @@ int prove(Options& options) {
   if (options.json) {
     std::cout << JsonDocument("prove").with(*proved);
   } else {
-    print_proof(*proved);
+    print_proof(*proved, runs.back().stopped);
   }
   return exit_code_of(*proved);
 }

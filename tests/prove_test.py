@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import subprocess
 
 import pytest
 import recorded
@@ -112,6 +113,38 @@ def test_what_a_release_left_is_freed_and_the_peak_is_measured(ordinary, tmp_pat
     assert process["peak"]["measured_bytes"] == process["peak"]["predicted_bytes"] == recorded.peak_of(trace)
     assert process["peak"]["before_bytes"] == recorded.peak_of(plain)
     assert recorded.report(tmp_path / "out" / "freed")[0]["findings"] == []
+
+
+@pytest.mark.parametrize("by", ["fence", "free"])
+def test_a_graph_whose_number_is_an_address_is_recognized(tmp_path, by):
+    """DeepCompile numbers graphs so: none of the runs has the number that the trace has."""
+    recorded.record(tmp_path / "run", PROGRAM, "--address", flags=recorded.SAMPLE_OPERATORS)
+    graphs = set()
+    run = prove(tmp_path / "run", tmp_path / "out", PROGRAM, "--address", by=by)
+    assert run.returncode == 0, run.stdout + run.stderr
+    if by == "fence":
+        assert f"proved: nobody touched it in {KEYS * STEPS} releases" in run.stdout
+    else:
+        assert recorded.report(tmp_path / "out" / "freed")[0]["findings"] == []
+    for folder in (tmp_path / "run", *([tmp_path / "out"] if by == "fence" else (tmp_path / "out").iterdir())):
+        for trace in recorded.traces(folder):
+            graphs |= set(recorded.query(trace, "SELECT DISTINCT graph FROM mark WHERE kind = 'gather'"))
+    assert len(graphs) == (2 if by == "fence" else 4), "the numbers differ, or this shows nothing"
+
+
+def test_a_run_that_somebody_ends_is_said_so(ordinary, tmp_path):
+    """A launcher of ranks ends with a code of its own then."""
+    folder, _ = ordinary
+    program = "import signal, sys, time; signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))\n" \
+              "import torch; x = torch.ones(70_000); print('begun', flush=True); time.sleep(60)"
+    running = subprocess.Popen(
+        [str(word) for word in (recorded.TOOL, "prove", folder, "--finding", 1, "--by", "free", "-o", tmp_path / "out", "--",
+                                recorded.sys.executable, "-c", program)],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)  # fmt: skip
+    assert running.stdout.readline() == "begun\n"
+    running.terminate()
+    output, errors = running.communicate(timeout=300)
+    assert "not proved: the command was ended" in output, output + errors
 
 
 def test_the_sample_of_the_main_job_is_proved(tmp_path):

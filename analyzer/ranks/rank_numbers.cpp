@@ -6,6 +6,8 @@
 #include <string>
 #include <utility>
 
+#include "trace/base/graph_number.h"
+
 namespace dcmt::analyzer {
 namespace {
 
@@ -77,9 +79,6 @@ class NumbersByName {
   UnusedNumbers unused_;
 };
 
-/// Addresses are never below this: Linux maps nothing there.
-constexpr std::int64_t kLowestAddress = 65'536;
-
 /// Graphs that have the same number on all ranks. Others are matched by their order: graphs with addresses as numbers,
 /// or all graphs if the ranks have no number in common.
 class CommonGraphs {
@@ -104,7 +103,7 @@ class CommonGraphs {
   }
 
   [[nodiscard]] bool has(std::int64_t graph) const {
-    return is_mechanism(graph) || common_.contains(graph) || (!common_.empty() && graph < kLowestAddress);
+    return is_mechanism(graph) || common_.contains(graph) || (!common_.empty() && !is_address_of_graph(graph));
   }
 
   /// The number for the `order`-th graph of each rank. No rank uses it otherwise.

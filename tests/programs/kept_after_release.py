@@ -1,5 +1,6 @@
 """Weights of a frozen trunk that a list keeps after their release. With --touch, a hook of the backward reads one element of each,
-in another way for each, after the release. Losses do not depend on that.
+in another way for each, after the release. Losses do not depend on that. With --address, the graph's number is an
+object's address, which differs in each run.
 """
 
 from __future__ import annotations
@@ -73,10 +74,13 @@ def step(head: torch.nn.Linear, inputs: torch.Tensor, touch: bool) -> torch.Tens
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--touch", action="store_true")
+    parser.add_argument("--address", action="store_true")
     parser.add_argument("--steps", type=int, default=3)
     arguments = parser.parse_args()
 
-    global SHARDS
+    global GRAPH, SHARDS
+    if arguments.address:
+        GRAPH = id(zero3)
     torch.manual_seed(0)
     torch.set_num_threads(1)
     SHARDS = [zero3.shard_weight(GRAPH, key, torch.randn(WIDTH, WIDTH) / WIDTH) for key in range(KEYS)]

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
 #include <chrono>
 #include <cstring>
@@ -48,16 +49,22 @@ Expected<std::string> find_agent(const std::string& libraries) {
                agent + ": the agent is missing. Install dc-memtrace again, or build it with a Python that has torch."};
 }
 
-bool write_proved(const std::string& path, const std::vector<ProvedKey>& keys) {
+bool write_proved(const std::string& path, const RunOptions& options) {
   std::ofstream file(path, std::ios::binary);
-  file.write(reinterpret_cast<const char*>(keys.data()), static_cast<std::streamsize>(keys.size() * sizeof keys[0]));
+  const auto write = [&file](const auto& rows) {
+    file.write(reinterpret_cast<const char*>(rows.data()), static_cast<std::streamsize>(rows.size() * sizeof rows[0]));
+  };
+  write(std::array{static_cast<std::int64_t>(options.proved_graphs.size())});
+  write(options.proved_graphs);
+  write(options.prove);
   file.close();
   return !file.fail();
 }
 
 /// Records until the command has ended, and until its child processes have ended or need not be waited for.
+/// @param asked_to_end  out: as in RunResult
 Status record(Command& command, JobProcesses& processes, Session& session, SignalQueue& signals,
-              const RunOptions& options, StatusLine& line) {
+              const RunOptions& options, StatusLine& line, bool& asked_to_end) {
   using Clock = std::chrono::steady_clock;
   std::optional<Clock::time_point> ended;
   LiveFigures live;
@@ -76,7 +83,8 @@ Status record(Command& command, JobProcesses& processes, Session& session, Signa
       is_last = session.idle();
       if (!ended) {
         ended = now;
-        if (signals.asked_to_end()) signals.forget_end();  // that was for the command
+        asked_to_end = signals.asked_to_end();
+        if (asked_to_end) signals.forget_end();  // that was for the command
       } else {
         is_last |= signals.asked_to_end() || (!options.wait_children && now - *ended > kGrace);
       }
@@ -98,7 +106,7 @@ Expected<RunResult> exec_in_standby(const std::string& libraries, const std::vec
   words.push_back(nullptr);
   execvp(words.front(), words.data());
   const int code = check_executable(command.front());
-  return RunResult{code != 0 ? code : 126, {}, {not_started_line(command.front(), code != 0 ? code : 126)}};
+  return RunResult{code != 0 ? code : 126, false, {}, {not_started_line(command.front(), code != 0 ? code : 126)}};
 }
 
 Expected<RunResult> run(const RunOptions& options) {
@@ -106,7 +114,7 @@ Expected<RunResult> run(const RunOptions& options) {
   DCMT_ASSIGN_OR_RETURN(const std::string agent, find_agent(options.libraries));
   DCMT_ASSIGN_OR_RETURN(OperatorTables operators, compile_operator_tables(options.all_tables()));
   if (const int code = check_executable(options.command.front()); code != 0) {
-    return RunResult{code, {}, {not_started_line(options.command.front(), code)}};
+    return RunResult{code, false, {}, {not_started_line(options.command.front(), code)}};
   }
   DCMT_ASSIGN_OR_RETURN(const TraceFolders folders, prepare_folders(options.folder, options.scratch));
   const std::uint32_t chunks = options.spool_mib * 16;
@@ -125,7 +133,7 @@ Expected<RunResult> run(const RunOptions& options) {
   }
 
   const std::string proved_file = spool_folder + "/proved";
-  if (!options.prove.empty() && !write_proved(proved_file, options.prove)) {
+  if (!options.prove.empty() && !write_proved(proved_file, options)) {
     remove_folders();
     return Error{ErrorCode::kIo, proved_file + ": cannot be written: " + std::strerror(errno)};
   }
@@ -162,8 +170,9 @@ Expected<RunResult> run(const RunOptions& options) {
   session.begin_with(pid);
   JobProcesses processes(spool_folder, options.command, launch, session);
   Status recorded;
+  bool asked_to_end = false;
   try {
-    recorded = record(command, processes, session, signals, options, line);
+    recorded = record(command, processes, session, signals, options, line, asked_to_end);
     if (recorded.ok()) processes.abandon_rest();
   } catch (const std::exception& error) {  // such as no memory: the job and its exit code do not depend on recording
     recorded = {ErrorCode::kStopped, error.what()};
@@ -177,10 +186,10 @@ Expected<RunResult> run(const RunOptions& options) {
                     "was recorded before.",
                     recorded.error().message, shell_word(options.folder))};
     (void)save_run(options.folder, state);
-    return RunResult{exit, {}, state.notes};
+    return RunResult{exit, asked_to_end, {}, state.notes};
   }
 
-  RunResult result{exit, session.finished(), session.notes()};
+  RunResult result{exit, asked_to_end, session.finished(), session.notes()};
   // Most of the shipped rows are for other programs.
   std::erase_if(operators.rows, [&](const TableRow& row) { return row.path == options.shipped_operators; });
   const Expected<std::vector<std::string>> unmatched = unmatched_rows(operators.rows, result.traces);

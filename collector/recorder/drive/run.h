@@ -20,11 +20,14 @@ struct RunOptions : RecordingOptions {
   bool wait_children = false;  ///< also record processes that outlive the command, to their end
   std::vector<std::string> command;
   std::vector<ProvedKey> prove;  ///< ascending: what their releases leave is fenced, or as `prove_by` says
-  std::string prove_by;          ///< as agent::kEnvProveBy
+  /// The graphs of the run that `prove` is of whose numbers are addresses, in the order of their first gathers.
+  std::vector<std::int64_t> proved_graphs;
+  std::string prove_by;  ///< as agent::kEnvProveBy
 };
 
 struct RunResult {
   int job_exit = 0;                 ///< the job's exit code; 128 + signal; 126, 127 as shells do
+  bool asked_to_end = false;        ///< a signal asked for the job's end, while it ran
   std::vector<std::string> traces;  ///< finished traces
   std::vector<std::string> notes;   ///< one line each: what was not recorded and why
 };

@@ -16,6 +16,7 @@
 #include "collector/torch/state/fences.h"
 #include "collector/torch/state/storage_watch.h"
 #include "collector/torch/state/torch_thread.h"
+#include "trace/base/graph_number.h"
 
 namespace dcmt::torch_provider {
 
@@ -25,16 +26,29 @@ namespace {
 
 constinit ProveBy g_by = ProveBy::kFence;
 constinit std::uint8_t g_poison = 0;
-constinit const KeyName* g_chosen = nullptr;  ///< ascending
+constinit const KeyName* g_chosen = nullptr;  ///< ascending, with the numbers of graphs of the run that has the finding
 constinit std::size_t g_chosen_count = 0;
+/// Graphs whose numbers are addresses, in the order in which a run first gathers from them: in the run that has the
+/// finding, and in this one. The same place is the same graph.
+constexpr std::size_t kMostGraphs = 256;
+constinit const std::int64_t* g_graphs_then = nullptr;
+constinit std::size_t g_graphs_then_count = 0;
+constinit std::atomic<std::int64_t> g_graphs[kMostGraphs]{};
 constinit std::atomic<std::uint64_t> g_unseen{0};  ///< touches that were not recorded
 
 bool comes_before(const KeyName& a, const KeyName& b) noexcept {
   return a.graph != b.graph ? a.graph < b.graph : a.key < b.key;
 }
 
+KeyName name_then(const KeyName& name) noexcept {
+  for (std::size_t i = 0; i < std::min(g_graphs_then_count, kMostGraphs); ++i) {
+    if (g_graphs[i].load(std::memory_order_relaxed) == name.graph) return {g_graphs_then[i], name.key};
+  }
+  return name;
+}
+
 bool is_chosen(const KeyName& name) noexcept {
-  return std::binary_search(g_chosen, g_chosen + g_chosen_count, name, comes_before);
+  return std::binary_search(g_chosen, g_chosen + g_chosen_count, name_then(name), comes_before);
 }
 
 bool read_chosen(const char* path) noexcept {
@@ -46,8 +60,14 @@ bool read_chosen(const char* path) noexcept {
   const bool whole = chosen != nullptr && read(file, chosen, static_cast<std::size_t>(info.st_size)) == info.st_size;
   close(file);
   if (!whole) return false;
-  g_chosen = static_cast<const KeyName*>(chosen);
-  g_chosen_count = static_cast<std::size_t>(info.st_size) / sizeof(KeyName);
+  const std::size_t words = static_cast<std::size_t>(info.st_size) / sizeof(std::int64_t);
+  const auto* graphs = static_cast<const std::int64_t*>(chosen);
+  const auto count = static_cast<std::size_t>(*graphs++);
+  if (count >= words) return false;
+  g_graphs_then = graphs;
+  g_graphs_then_count = count;
+  g_chosen = reinterpret_cast<const KeyName*>(graphs + count);
+  g_chosen_count = (words - 1 - count) * sizeof(std::int64_t) / sizeof(KeyName);
   return true;
 }
 
@@ -164,6 +184,14 @@ void prepare_proof() noexcept {
 
 void leave_proof() noexcept {
   if (proving() && g_by == ProveBy::kFence) leave_fences();
+}
+
+void see_graph(std::int64_t graph) noexcept {
+  if (!is_address_of_graph(graph)) return;
+  for (std::atomic<std::int64_t>& seen : g_graphs) {
+    std::int64_t there = 0;
+    if (seen.compare_exchange_strong(there, graph, std::memory_order_relaxed) || there == graph) return;
+  }
 }
 
 void fence_released(KeyIndex key) noexcept {

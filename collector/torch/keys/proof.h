@@ -19,6 +19,9 @@ void prepare_proof() noexcept;
 /// Opens all fences. The hooks are restored.
 void leave_proof() noexcept;
 
+/// A key of this graph is gathered, perhaps for the first time. A chosen key is recognized in a run in which its graph
+/// has another number.
+void see_graph(std::int64_t graph) noexcept;
 /// The final release of the key has ended: its storage is fenced if the key is chosen. Its KeyGuard is owned.
 void fence_released(KeyIndex key) noexcept;
 /// That release is settled and has left the storage, of which `copy` is a copy: what is fenced is recorded, or it is

@@ -31,7 +31,8 @@ class Proof : public ReleaseKeysFixture {
     setenv(agent::kEnvProveBy, how, 1);
     char path[] = "/tmp/dcmt-proved-XXXXXX";
     const int file = mkstemp(path);
-    const KeyName chosen[] = {{graph_, kChosenKey}};
+    // No graph whose number is an address; then the parameters.
+    const std::int64_t chosen[] = {0, graph_, kChosenKey};
     ASSERT_EQ(write(file, chosen, sizeof chosen), static_cast<ssize_t>(sizeof chosen));
     close(file);
     setenv(agent::kEnvProve, path, 1);

@@ -158,6 +158,7 @@ void key_gathered(KeyName name, Gathered what, std::uint64_t op, std::uint32_t f
   if (gather(slot.cycle, another)) slot.touches_before = touches_of(what.storage).count;
   write_key(key, {wire::RecordType::kGather, what.tensor, op, 0, flags});
   if (watching_counts()) counted_key_gathered(name, what.storage);
+  if (proving()) see_graph(name.graph);
 }
 
 void key_waited(KeyName name, Gathered what, std::uint64_t op, std::uint32_t flags) noexcept {
