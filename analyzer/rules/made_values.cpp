@@ -140,6 +140,8 @@ bool MadeValues::passes_function_with_one(const PythonSource::Line& line) const 
 
 bool MadeValues::names_one(const PythonSource::Line& line) const { return names(line, all_); }
 
+bool MadeValues::names_itself(const PythonSource::Line& line) const { return names(line, given_); }
+
 bool MadeValues::passes_one(const PythonSource::Line& line) const { return passes(line, all_, has_one); }
 
 std::vector<const PythonSource::Line*> MadeValues::passes(bool only_it) const {

@@ -21,6 +21,8 @@ class MadeValues {
   [[nodiscard]] bool makes(const PythonSource::Line& line) const;
   /// True if the line's statement names a variable that has it, or something that was computed from it.
   [[nodiscard]] bool names_one(const PythonSource::Line& line) const;
+  /// True if the line's statement names a variable that has it.
+  [[nodiscard]] bool names_itself(const PythonSource::Line& line) const;
   /// True if the line passes such a variable to a call and drops the result: `put(value)`. Only what the call does with
   /// the value can be of use then.
   [[nodiscard]] bool passes_one(const PythonSource::Line& line) const;

@@ -160,6 +160,14 @@ FoundLines gifts_in(const UserFile& file, std::string_view holder) {
     return file.values.names_one(line) && puts_into_one_of(line.bare, names);
   });
   if (!found.empty()) return found;
+  // `net, opt = pool.prepare(net, opt)` is given it, `pool.backward(loss)` only what was computed from it.
+  const auto with_arguments = [](std::string_view arguments) { return arguments.size() > 2; };
+  const bool is_cycle = !links_of_cycle(holder).empty();
+  found = lines_of(file, [&](const PythonSource::Line& line) {
+    return !is_cycle && file.values.names_itself(line) && !file.values.makes(line) &&
+           calls_one_of(line.bare, names, with_arguments);
+  });
+  if (!found.empty()) return found;
   return lines_of(file, [&](const PythonSource::Line& line) {
     const bool has_one = std::ranges::any_of(names, [&](std::string_view name) { return has_name(line.bare, name); });
     return has_one && file.values.passes_one(line);

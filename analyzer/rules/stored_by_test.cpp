@@ -291,9 +291,10 @@ TEST(StoredByTest, ACallThatMakesItInsideIsNotWhatStoresIt) {
 
 TEST(StoredByTest, ACallThatIsGivenItIsMoreThanOneThatMadeMoreOfItInside) {
   const Program program(
-      "def main():\n  net = build(3)\n  net, opt = pool.prepare(net, opt)\n  pool.backward(loss)\n  pool.close()\n"
+      "def main():\n  net = build(3)\n  net, opt = pool.prepare(net, opt)\n  loss = net(x)\n  pool.backward(loss)\n"
+      "  pool.close()\n"
       "main()\n",
-      {{"train.py", "main", 2}}, {{"train.py", "main", 4}});
+      {{"train.py", "main", 2}}, {{"train.py", "main", 5}});
   EXPECT_EQ(program.lines(kStatements, "main: pool._models"), (Lines{"net, opt = pool.prepare(net, opt)"}));
 }
 
