@@ -43,16 +43,21 @@ StringId device_of(const TraceData& data, const Finding& finding) {
 }
 
 /// Storages that were there when all objects were read at the program's end, where it waits, and to which nothing led:
-/// no variable, and no cycle of Python's objects.
+/// no variable, and no cycle of Python's objects. Of several such readings, the last ones may be of an interpreter that
+/// has begun to drop what it has.
 std::int64_t searched_in_vain(const TraceData& data, const Growth& growth) {
-  const Scan* searched = nullptr;
-  for (const Scan& each : data.owners.scans) searched = each.everything && each.ended ? &each : searched;
+  const Scan *searched = nullptr, *first = nullptr;
+  for (const Scan& each : data.owners.scans) {
+    if (!each.everything || !each.ended) continue;
+    searched = &each;
+    if (first == nullptr) first = &each;
+  }
   if (searched == nullptr) return 0;
   return std::ranges::count_if(growth.storages, [&](const GrowingStorage& each) {
     const Storage* storage = data.storages.find(each.storage);
     const auto paths = data.owners.paths_to(each.storage);
     return storage != nullptr && storage->span.covers(searched->from) &&
-           (paths.empty() || paths.front().last_scan < searched->id);
+           (paths.empty() || paths.front().last_scan < first->id);
   });
 }
 

@@ -284,6 +284,27 @@ TEST(Grows, WithoutAHolderItIsARemark) {
   EXPECT_EQ(analysis.remarks.front().seen, 0) << "nobody read the memory";
 }
 
+TEST(Grows, WhatTheFirstReadingAtTheEndFoundInACycleIsNotHeldOutsideOfPython) {
+  for (const bool is_found : {true, false}) {
+    TestTrace trace;
+    std::vector<TestTrace::Handle> kept;
+    program(trace, 10, [&](int) {
+      at(trace, 21);
+      kept.push_back(trace.allocate(100));
+    });
+    trace.begin_reading();
+    for (const TestTrace::Handle each : kept) {
+      trace.held(each, {.path = is_found ? "cycle R.me → R (Python's collector can free it)" : "", .otherwise = true});
+    }
+    trace.begin_reading();
+    TraceData data = trace.load();
+    for (Scan& each : data.owners.scans) each.everything = each.ended = true;
+    const Analysis analysis = analyze(data);
+    ASSERT_EQ(analysis.remarks.size(), 1u);
+    EXPECT_EQ(analysis.remarks.front().searched, is_found ? 0 : 10);
+  }
+}
+
 TEST(Grows, OnlyACycleThatPythonsCollectorCannotSeeIsALeak) {
   const auto found = [](const std::string& path) {
     TestTrace trace;
