@@ -351,7 +351,8 @@ bool is_made_by(const TraceData& data, const StatementUse& program, StackId plac
     for (const PythonSource::Line& line : source->lines()) {
       if (line.function != source->lines()[number - 1].function) continue;
       if (!sites.contains(file + ":" + std::to_string(line.number))) continue;
-      if (source->statement_at(line.number) == source->statement_at(number)) return true;
+      if (source->statement_at(line.number) == source->statement_at(number))
+        return !source->returns_entry(number);  // its caller has the value longer
       has_site = true;
     }
     if (has_site) return false;

@@ -362,6 +362,19 @@ bool PythonSource::returns(std::size_t number, std::string_view variable) const 
   return returns && !gives;
 }
 
+bool PythonSource::returns_entry(std::size_t number) const {
+  const std::size_t first = statement_at(number);
+  if (first == 0) return false;
+  return std::ranges::any_of(simple_statements_of(lines_[first - 1].bare), [&](std::string_view giving) {
+    const std::size_t equal = equal_sign(giving, 0);
+    const std::string_view entry = trimmed(giving.substr(0, std::min(equal, giving.size())));
+    return equal != npos && entry.ends_with(']') && any_statement(number, [&](std::string_view statement) {
+             return is_return(statement) &&
+                    trimmed(statement.substr(std::min(statement.size(), kReturn.size()))) == entry;
+           });
+  });
+}
+
 bool PythonSource::any_statement(std::size_t number, const std::function<bool(std::string_view)>& is) const {
   if (number == 0 || number > lines_.size()) return false;
   return std::ranges::any_of(lines_, [&](const Line& line) {

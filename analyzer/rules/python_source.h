@@ -97,6 +97,9 @@ class PythonSource {
   [[nodiscard]] bool gives_to_another(std::size_t number, std::string_view variable) const;
   /// True if that function gives the variable's value to its caller, `return a`, and to nothing else.
   [[nodiscard]] bool returns(std::size_t number, std::string_view variable) const;
+  /// True if the statement that has this line gives an entry a value, `seen[key] = x`, that its function gives to its
+  /// caller, `return seen[key]`.
+  [[nodiscard]] bool returns_entry(std::size_t number) const;
   /// The number of the line with which the innermost loop begins that has both lines; 0: there is none.
   [[nodiscard]] std::size_t loop_around(std::size_t first, std::size_t last) const;
   /// True if the line begins a loop: its body may be in the same line.

@@ -117,6 +117,14 @@ TEST(PythonSource, AFunctionReturnsAVariableAsItIsAndGivesItToNothingElse) {
     EXPECT_FALSE(PythonSource(code).returns(1, "x")) << code;
 }
 
+TEST(PythonSource, AFunctionReturnsTheEntryThatItHasFilled) {
+  for (const char* code : {"d[k] = f()\nreturn d[k]", "if k not in self.d: self.d[k] = f()\nreturn self.d[k]"})
+    EXPECT_TRUE(PythonSource(code).returns_entry(1)) << code;
+  for (const char* code : {"d[k] = f()\nreturn d[j]", "d[k] = f()\nreturn len(d[k])", "d[k] = f()", "x = f()\nreturn x",
+                           "d[k] = f()\ndef g():\n  return d[k]"})
+    EXPECT_FALSE(PythonSource(code).returns_entry(1)) << code;
+}
+
 TEST(PythonSource, TextsAndCommentsDeleteNothing) {
   for (const char* code :
        {"x = 1\n'''\ndel x\n'''\n", "x = 1  #\n# del x\n", "x = 1\nmodel x\n", "x = 1\ndel x[0], x.y\n",
