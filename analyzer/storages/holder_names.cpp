@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <span>
 
+#include "analyzer/storages/stacks.h"
 #include "analyzer/storages/without_numbers.h"
 
 namespace dcmt::analyzer {
@@ -44,9 +45,9 @@ bool is_purpose(std::string_view category) {
 
 bool is_gradient(std::string_view path) { return path.ends_with(".grad"); }
 
-void HolderNames::Counts::add(const Storage& storage, const std::string& name) {
-  ++by_stack_[storage.birth.stack][name];
-  ++by_size_[{storage.birth.stack, storage.bytes}][name];
+void HolderNames::Counts::add(const Storage& storage, int part, const std::string& name) {
+  ++by_stack_[{storage.birth.stack, part}][name];
+  ++by_size_[{{storage.birth.stack, storage.bytes}, part}][name];
 }
 
 std::optional<std::string> HolderNames::Counts::most_of(Names names) {
@@ -62,17 +63,17 @@ std::optional<std::string> HolderNames::Counts::most_of(Names names) {
   return alike ? std::optional(most->first) : std::nullopt;
 }
 
-bool HolderNames::Counts::has_size(const Storage& storage) const {
-  return by_size_.contains({storage.birth.stack, storage.bytes});
+bool HolderNames::Counts::has_size(const Storage& storage, int part) const {
+  return by_size_.contains({{storage.birth.stack, storage.bytes}, part});
 }
 
-std::optional<std::string> HolderNames::Counts::most_of_size(const Storage& storage) const {
-  const auto alike = by_size_.find({storage.birth.stack, storage.bytes});
+std::optional<std::string> HolderNames::Counts::most_of_size(const Storage& storage, int part) const {
+  const auto alike = by_size_.find({{storage.birth.stack, storage.bytes}, part});
   return alike != by_size_.end() ? most_of(alike->second) : std::nullopt;
 }
 
 std::optional<std::string> HolderNames::Counts::most_of_place(const Storage& storage, const HolderNames& names) const {
-  const auto there = by_stack_.find(storage.birth.stack);
+  const auto there = by_stack_.find({storage.birth.stack, names.part_of(storage)});
   if (there == by_stack_.end()) return std::nullopt;
   std::int64_t found = 0;
   for (const auto& [name, count] : there->second) found += count;
@@ -112,16 +113,17 @@ bool has_one_value(std::string_view path) {
   return holder_of(path) == path && !path.starts_with(kCycle) && path.find_first_of("{<(*") == std::string_view::npos;
 }
 
-HolderNames::HolderNames(const TraceData& data) : data_(data) {
+HolderNames::HolderNames(const TraceData& data) : data_(data), is_cpp_(has_cpp_stacks(data)) {
   for (const Held& held : data.owners.held) {
     const Storage* storage = data.storages.find(held.storage);
     if (storage == nullptr) continue;
     if (const std::optional<std::string> name = seen(held.storage)) {
-      holders_.add(*storage, *name);
+      holders_.add(*storage, part_of(*storage), *name);
       if (held.containers.empty() && has_one_value(*name) && (held.role.empty() || is_plain_variable(*name)))
         of_one_value_.insert(*name);
     }
-    if (const std::optional<std::string> name = seen_category(held.storage)) categories_.add(*storage, *name);
+    if (const std::optional<std::string> name = seen_category(held.storage))
+      categories_.add(*storage, part_of(*storage), *name);
   }
 }
 
@@ -168,6 +170,19 @@ const PhaseIndex& HolderNames::phases() const {
   return *phases_;
 }
 
+int HolderNames::part_of(const Storage& storage) const {
+  if (!is_cpp_) return 0;
+  const Mark* const made_in = phases().at(storage.span.from_seq);
+  return is_phase(data_, made_in, "backward") ? 1 : is_phase(data_, made_in, "optimizer") ? 2 : 0;
+}
+
+bool HolderNames::is_of_one_update(StorageId storage) const {
+  const Storage* const row = data_.storages.find(storage);
+  if (!is_cpp_ || row == nullptr || !row->span.ended()) return false;
+  const Mark* const made_in = phases().at(row->span.from_seq);
+  return is_phase(data_, made_in, "optimizer") && made_in == phases().at(row->span.to_seq);
+}
+
 double HolderNames::share_of_size(const Storage& storage) const {
   if (!sizes_) sizes_.emplace(data_);
   return sizes_->share_of(storage.birth.stack, storage.bytes);
@@ -176,7 +191,8 @@ double HolderNames::share_of_size(const Storage& storage) const {
 std::optional<std::string> HolderNames::as_others(const Counts& counts, StorageId storage) const {
   const Storage* row = data_.storages.find(storage);
   if (row == nullptr) return std::nullopt;
-  if (counts.has_size(*row)) return counts.most_of_size(*row);
+  const int part = part_of(*row);
+  if (counts.has_size(*row, part)) return counts.most_of_size(*row, part);
   return lives_otherwise(*row) ? std::nullopt : counts.most_of_place(*row, *this);
 }
 
@@ -228,6 +244,7 @@ std::string HolderNames::category_of(StorageId storage) const {
       return std::string(kSavedForBackward);
     return *category;
   }
+  if (is_of_one_update(storage)) return std::string(kTemporary);
   if (std::optional<std::string> category = as_others(categories_, storage)) return *category;
   return by_life(storage).value_or("not attributed");
 }

@@ -78,18 +78,19 @@ class HolderNames {
   class Counts {
    public:
     using Names = std::map<std::string, std::int64_t>;
-    void add(const Storage& storage, const std::string& name);
+    /// @param part  see HolderNames::part_of()
+    void add(const Storage& storage, int part, const std::string& name);
     /// The name that nine tenths of the place's storages of this size have. has_size() says whether there are any.
-    [[nodiscard]] std::optional<std::string> most_of_size(const Storage& storage) const;
-    [[nodiscard]] bool has_size(const Storage& storage) const;
+    [[nodiscard]] std::optional<std::string> most_of_size(const Storage& storage, int part) const;
+    [[nodiscard]] bool has_size(const Storage& storage, int part) const;
     /// The name that nine tenths of the place's storages have, if its size may have been missed by chance.
     [[nodiscard]] std::optional<std::string> most_of_place(const Storage& storage, const HolderNames& names) const;
 
    private:
     [[nodiscard]] static std::optional<std::string> most_of(Names names);
 
-    std::map<StackId, Names> by_stack_;
-    ByPlaceAndSize<Names> by_size_;
+    std::map<std::pair<StackId, int>, Names> by_stack_;
+    std::map<std::pair<PlaceAndSize, int>, Names> by_size_;
   };
 
   /// Numbers of storages by place and size, from a sample.
@@ -103,6 +104,11 @@ class HolderNames {
     ByPlaceAndSize<std::int64_t> by_size_;
   };
 
+  /// A line of C++ may call a backward and an optimizer, which have no lines of their own: storages of different phases
+  /// are different kinds there.
+  [[nodiscard]] int part_of(const Storage& storage) const;
+  /// True if a step of an optimizer of C++ has made and freed it: its line is that of the state, too.
+  [[nodiscard]] bool is_of_one_update(StorageId storage) const;
   /// The fraction of a place's storages that have the size of this storage.
   [[nodiscard]] double share_of_size(const Storage& storage) const;
   /// The name of other storages made at the same place.
@@ -122,6 +128,7 @@ class HolderNames {
   mutable std::optional<SizesOfPlaces> sizes_;
   mutable std::optional<PhaseLives> lives_;
   mutable std::optional<PhaseIndex> phases_;
+  bool is_cpp_;
   Counts holders_, categories_;
   std::set<std::string> of_one_value_;  ///< names in holders_ that are no containers and lead to one object
 };

@@ -116,6 +116,24 @@ TEST(HolderNamesOfStorages, WhatLivesOtherwiseThanOthersOfItsPlaceIsNotHeldLikeT
   EXPECT_EQ(names.of(StorageId(6)), "main: w.grad, as others made there");
 }
 
+TEST(HolderNamesOfStorages, AtALineOfCppABackwardAndAnOptimizerMakeDifferentThings) {
+  TestTrace trace;
+  trace.meta_texts["stacks"] = "c++";
+  trace.stack = {{"train.cpp", "main", 21}};
+  trace.phase("backward", [&] { trace.allocate(100); });
+  trace.phase("optimizer", [&] {
+    trace.held(trace.allocate(100), {.path = "main: opt.state[*]", .otherwise = true, .role = "optimizer state"});
+    trace.allocate(100);
+    trace.drop(trace.allocate(100));
+  });
+  trace.step(0);
+  const TraceData data = trace.load();
+  const HolderNames names(data);
+  EXPECT_NE(names.category_of(StorageId(1)), "optimizer state");
+  EXPECT_EQ(names.category_of(StorageId(3)), "optimizer state");
+  EXPECT_EQ(names.category_of(StorageId(4)), "temporary");
+}
+
 TEST(HolderNamesOfStorages, WhatAVariableHasEarlyIsForTheGraphThatSavesTheOthers) {
   const auto category = [](int early) {
     TestTrace trace;

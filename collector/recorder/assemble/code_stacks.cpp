@@ -105,6 +105,7 @@ std::vector<scan::CppVariable> CodeStacks::variables(scan::MemorySource& source)
     const auto region = std::ranges::find(source.regions(), path, &scan::Region::path);
     if (path.empty() || region == source.regions().end() || region->file_offset != 0) continue;
     at = region->begin - files_.file(path).elf.first_page();
+    files_.add_functors(path, at);
     for (const CodeVariable& each : files_.statics(path)) {
       const std::uint64_t begin = at + static_cast<std::uint64_t>(each.offset);
       found.push_back({.range = {begin, begin + each.bytes},

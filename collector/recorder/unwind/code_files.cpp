@@ -83,6 +83,12 @@ std::vector<CodeVariable> CodeFiles::variables(const std::string& path, std::uin
   return variables;
 }
 
+void CodeFiles::add_functors(const std::string& path, std::uint64_t loaded_at) {
+  if (!with_functors_.insert(path).second) return;
+  DebugInfo& info = file(path).info();
+  for (const auto& [manager, type] : info.functors()) shapes_.add_functor(info, type, loaded_at + manager);
+}
+
 const std::vector<CodeVariable>& CodeFiles::statics(const std::string& path) {
   const auto [known, is_new] = statics_.try_emplace(path);
   if (!is_new) return known->second;

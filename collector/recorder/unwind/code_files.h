@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -64,6 +65,8 @@ class CodeFiles {
   [[nodiscard]] std::vector<CodeVariable> variables(const std::string& path, std::uint64_t offset);
   /// The static variables of a file that lead to tensors.
   [[nodiscard]] const std::vector<CodeVariable>& statics(const std::string& path);
+  /// What the std::function objects of a file have, which is loaded there.
+  void add_functors(const std::string& path, std::uint64_t loaded_at);
   [[nodiscard]] std::shared_ptr<const scan::CppShapes> shapes() { return shapes_.all(); }
 
  private:
@@ -72,6 +75,7 @@ class CodeFiles {
   std::map<std::string, std::unique_ptr<CodeFile>> files_;
   std::map<std::string, std::vector<CodeVariable>> statics_;
   TypeShapes shapes_;
+  std::set<std::string> with_functors_;
 };
 
 }  // namespace dcmt::recorder

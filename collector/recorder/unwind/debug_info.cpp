@@ -430,9 +430,24 @@ std::vector<DebugInfo::Range> DebugInfo::listed_old(std::uint64_t at, const Unit
 void DebugInfo::index(Unit& unit) {
   if (std::exchange(unit.is_indexed, true)) return;
   ByteReader reader = reader_at(unit.first);
+  std::vector<std::uint64_t> handlers;             // classes around the entry that are one; 0: another one
+  std::map<std::uint64_t, std::uint64_t> managed;  // functors by the declaration of the function
   while (reader.ok() && reader.at() < unit.end) {
+    const std::uint64_t at = reader.at();
     const Entry entry = entry_at(unit, reader);
     if (!entry.ok) break;
+    const bool is_class = entry.tag == kClassTag || entry.tag == kStructTag;
+    const bool is_manager = entry.tag == kFunctionTag && entry.name == "_M_manager" && !handlers.empty();
+    if (is_manager && handlers.back() != 0) {
+      if (const TypeEntry handler = type_at(handlers.back()); handler.parameters.size() == 2)
+        managed[at] = handler.parameters[1];
+    }
+    if (const auto declared = managed.find(entry.origin); entry.tag == kFunctionTag && declared != managed.end()) {
+      for (const Range& range : ranges_of(entry, unit)) unit.functors.emplace_back(range.begin, declared->second);
+    }
+    if (entry.tag == 0 && !handlers.empty()) handlers.pop_back();
+    if (entry.tag != 0 && entry.has_children)
+      handlers.push_back(is_class && entry.name.starts_with("_Function_handler<") ? at : 0);
     if (entry.tag == kVariableTag && !entry.place.empty()) {
       ByteReader place(entry.place);
       const bool is_at_address = place.byte() == kAtAddress;
@@ -629,6 +644,16 @@ std::vector<FrameVariable> DebugInfo::variables_at(Address instruction) {
     descend(*unit, function->children, instruction, found);
   }
   return found.variables;
+}
+
+std::vector<std::pair<Address, std::uint64_t>> DebugInfo::functors() {
+  std::vector<std::pair<Address, std::uint64_t>> all;
+  if (info_.size() > kMostSearched) return all;
+  for (Unit& unit : units_) {
+    index(unit);
+    all.insert(all.end(), unit.functors.begin(), unit.functors.end());
+  }
+  return all;
 }
 
 std::vector<FrameVariable> DebugInfo::statics() {

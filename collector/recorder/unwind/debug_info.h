@@ -72,6 +72,8 @@ class DebugInfo {
   [[nodiscard]] std::vector<FrameVariable> variables_at(scan::Address instruction);
   /// The static variables that have a place of their own; none of a file with much debug information.
   [[nodiscard]] std::vector<FrameVariable> statics();
+  /// What std::function objects have: the address of the function that manages each type of it, and the type.
+  [[nodiscard]] std::vector<std::pair<scan::Address, std::uint64_t>> functors();
   /// The type at an offset.
   [[nodiscard]] TypeEntry type_at(std::uint64_t offset) const;
 
@@ -128,6 +130,7 @@ class DebugInfo {
     bool is_indexed = false;
     std::vector<Function> functions;
     std::vector<FrameVariable> statics;
+    std::vector<std::pair<scan::Address, std::uint64_t>> functors;
   };
   class Reading;
 

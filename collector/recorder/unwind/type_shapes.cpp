@@ -37,13 +37,20 @@ bool is_any_of(std::string_view name, const auto& beginnings) {
 }  // namespace
 
 ShapeIndex TypeShapes::of(const DebugInfo& info, std::uint64_t type) {
-  const std::size_t before = shapes_.size();
+  const std::size_t before = shapes_.all.size();
   const ShapeIndex index = add(info, type);
-  if (shapes_.size() != before) {
+  if (shapes_.all.size() != before) {
     settle(before);
     shared_.reset();
   }
-  return shapes_[index].form == ShapeForm::kNothing ? 0 : index;
+  return shapes_.all[index].form == ShapeForm::kNothing ? 0 : index;
+}
+
+void TypeShapes::add_functor(const DebugInfo& info, std::uint64_t type, scan::Address manager) {
+  const ShapeIndex index = of(info, type);
+  if (index == 0) return;
+  shapes_.functors[manager] = index;
+  shared_.reset();
 }
 
 std::shared_ptr<const scan::CppShapes> TypeShapes::all() {
@@ -52,17 +59,17 @@ std::shared_ptr<const scan::CppShapes> TypeShapes::all() {
 }
 
 ShapeIndex TypeShapes::add(const DebugInfo& info, std::uint64_t offset) {
-  if (offset == 0 || shapes_.size() >= kMostShapes || depth_ >= kDeepestType) return 0;
+  if (offset == 0 || shapes_.all.size() >= kMostShapes || depth_ >= kDeepestType) return 0;
   const TypeEntry type = info.type_at(offset);
   if (type.at == 0) return 0;
-  const auto [known, is_new] = known_.try_emplace({&info, type.at}, static_cast<ShapeIndex>(shapes_.size()));
+  const auto [known, is_new] = known_.try_emplace({&info, type.at}, static_cast<ShapeIndex>(shapes_.all.size()));
   if (!is_new) return known->second;
   const ShapeIndex index = known->second;
-  shapes_.emplace_back();  // a type can lead to itself
+  shapes_.all.emplace_back();  // a type can lead to itself
   ++depth_;
   CppShape shape = shape_of(info, type);
   --depth_;
-  shapes_[index] = std::move(shape);
+  shapes_.all[index] = std::move(shape);
   return index;
 }
 
@@ -87,8 +94,8 @@ CppShape TypeShapes::shape_of(const DebugInfo& info, const TypeEntry& type) {
       if (!is_known(info, type, shape)) add_members(info, type, shape);
       break;
     case Is::kDeclared:
-      if (std::ranges::find(kOptimizers, type.name) != kOptimizers.end()) return shapes_[optimizer_];
-      if (type.name == "Module" || type.name.ends_with("Impl")) return shapes_[module_];
+      if (std::ranges::find(kOptimizers, type.name) != kOptimizers.end()) return shapes_.all[optimizer_];
+      if (type.name == "Module" || type.name.ends_with("Impl")) return shapes_.all[module_];
       break;
     default:
       break;
@@ -152,7 +159,9 @@ bool TypeShapes::is_container(const DebugInfo& info, const TypeEntry& type, CppS
 }
 
 bool TypeShapes::is_of_torch(const DebugInfo& info, const TypeEntry& type, CppShape& shape) {
-  if (type.name == "IValue" && type.member("payload") != nullptr && type.member("tag") != nullptr) {
+  if (type.name.starts_with("function<") && type.base(info, "_Function_base") != nullptr) {
+    shape.form = ShapeForm::kFunction;
+  } else if (type.name == "IValue" && type.member("payload") != nullptr && type.member("tag") != nullptr) {
     shape.form = ShapeForm::kValue;
   } else if (const auto* items = type.member("items_"); type.name.starts_with("OrderedDict<") && items != nullptr) {
     const TypeEntry vector = info.type_at(items->type);
@@ -188,12 +197,15 @@ void TypeShapes::add_members(const DebugInfo& info, const TypeEntry& type, CppSh
   for (const TypeEntry::Member& each : type.members) {
     const TypeEntry of = info.type_at(each.type);
     const bool refers = of.is == Is::kPointer || of.is == Is::kReference;
-    if (refers && is_reserved(each.name)) continue;  // a part of a container that is not known
+    const bool is_captured = type.name.empty() && each.name.starts_with("__");
+    if (refers && is_reserved(each.name) && !is_captured) continue;  // a part of a container that is not known
     const ShapeIndex inner = add(info, each.type);
     if (inner == 0) continue;
     const bool is_hidden =
         each.is_base || is_reserved(each.name) || each.name == "impl_" || (is_list && each.name == "list");
-    std::string label = is_hidden ? "" : "." + std::string(each.name);
+    std::string label = is_captured ? "." + std::string(each.name.substr(2))
+                        : is_hidden ? ""
+                                    : "." + std::string(each.name);
     shape.members.push_back({each.offset, inner, std::move(label)});
   }
 }
@@ -235,8 +247,8 @@ TypeShapes::Item TypeShapes::item_of(const DebugInfo& info, const TypeEntry& pai
 
 void TypeShapes::add_classes_of_torch() {
   const auto added = [this](CppShape shape) {
-    shapes_.push_back(std::move(shape));
-    return static_cast<ShapeIndex>(shapes_.size() - 1);
+    shapes_.all.push_back(std::move(shape));
+    return static_cast<ShapeIndex>(shapes_.all.size() - 1);
   };
   const ShapeIndex tensor = added({.form = ShapeForm::kObject, .name = "Tensor", .bytes = 8});
   // An OrderedDict has an index, 56 bytes, then a std::vector of pairs. A key is a std::string of 32 bytes.
@@ -262,7 +274,10 @@ void TypeShapes::add_classes_of_torch() {
                    .name = "Module",
                    .bytes = 408,
                    .members = {{24, parameters, ""}, {136, buffers, ""}, {248, children, ""}}});
-  shapes_[child].element = module_;
+  shapes_.all[child].element = module_;
+
+  const ShapeIndex function = added({.form = ShapeForm::kFunction, .name = "function", .bytes = 32});
+  shapes_.hooks = added({.form = ShapeForm::kVector, .name = "vector", .bytes = 24, .element = function, .stride = 32});
 
   const ShapeIndex updated = added({.form = ShapeForm::kVector,
                                     .role = Role::kParameter,
@@ -294,13 +309,14 @@ void TypeShapes::add_classes_of_torch() {
 
 /// Leaves out what leads to no tensor, and classes that only wrap another one.
 void TypeShapes::settle(std::size_t first) {
-  std::vector<bool> leads(shapes_.size());
+  std::vector<bool> leads(shapes_.all.size());
   const auto leads_now = [&](const CppShape& shape) {
     switch (shape.form) {
       case ShapeForm::kNothing:
         return false;
       case ShapeForm::kObject:
       case ShapeForm::kValue:
+      case ShapeForm::kFunction:
         return true;
       case ShapeForm::kClass:
         return shape.role == Role::kOptimizerState ||
@@ -309,16 +325,16 @@ void TypeShapes::settle(std::size_t first) {
         return bool{leads[shape.element]};
     }
   };
-  for (std::size_t i = 0; i < first; ++i) leads[i] = shapes_[i].form != ShapeForm::kNothing;
+  for (std::size_t i = 0; i < first; ++i) leads[i] = shapes_.all[i].form != ShapeForm::kNothing;
   for (bool changes = true; changes;) {
     changes = false;
-    for (std::size_t i = shapes_.size(); i-- > first;) {
-      if (leads[i] || !leads_now(shapes_[i])) continue;
+    for (std::size_t i = shapes_.all.size(); i-- > first;) {
+      if (leads[i] || !leads_now(shapes_.all[i])) continue;
       leads[i] = changes = true;
     }
   }
-  for (std::size_t i = first; i < shapes_.size(); ++i) {
-    CppShape& shape = shapes_[i];
+  for (std::size_t i = first; i < shapes_.all.size(); ++i) {
+    CppShape& shape = shapes_.all[i];
     if (!leads[i]) shape = {};
     std::erase_if(shape.members, [&](const scan::CppMember& each) { return !leads[each.shape]; });
   }
@@ -326,18 +342,18 @@ void TypeShapes::settle(std::size_t first) {
     return shape.form == ShapeForm::kClass && shape.is == scan::TorchClass::kNone && shape.members.size() == 1 &&
            shape.members[0].offset == 0 && shape.members[0].label.empty();
   };
-  for (std::size_t i = first; i < shapes_.size(); ++i) {
-    for (std::size_t steps = 0; wraps(shapes_[i]) && steps < kDeepestType; ++steps) {
-      const CppShape inner = shapes_[shapes_[i].members[0].shape];
-      shapes_[i] = inner;
+  for (std::size_t i = first; i < shapes_.all.size(); ++i) {
+    for (std::size_t steps = 0; wraps(shapes_.all[i]) && steps < kDeepestType; ++steps) {
+      const CppShape inner = shapes_.all[shapes_.all[i].members[0].shape];
+      shapes_.all[i] = inner;
     }
   }
   // A pointer to a variable that is a tensor is no holder.
-  for (std::size_t i = first; i < shapes_.size(); ++i) {
-    const CppShape& shape = shapes_[i];
+  for (std::size_t i = first; i < shapes_.all.size(); ++i) {
+    const CppShape& shape = shapes_.all[i];
     const bool is_borrowed = shape.form == ShapeForm::kPointer && !shape.owns;
-    const CppShape& to = shapes_[shape.element];
-    if (is_borrowed && to.form != ShapeForm::kClass && !to.is_container()) shapes_[i] = {};
+    const CppShape& to = shapes_.all[shape.element];
+    if (is_borrowed && to.form != ShapeForm::kClass && !to.is_container()) shapes_.all[i] = {};
   }
 }
 

@@ -20,6 +20,8 @@ class TypeShapes {
 
   /// The shape of a type of a file; that of something that leads to no tensor is 0.
   [[nodiscard]] scan::ShapeIndex of(const DebugInfo& info, std::uint64_t type);
+  /// What a std::function has that this function manages.
+  void add_functor(const DebugInfo& info, std::uint64_t type, scan::Address manager);
   /// All shapes so far.
   [[nodiscard]] std::shared_ptr<const scan::CppShapes> all();
 
@@ -44,7 +46,7 @@ class TypeShapes {
   /// The shapes of torch's classes, as its headers have them.
   void add_classes_of_torch();
 
-  scan::CppShapes shapes_ = scan::CppShapes(1);
+  scan::CppShapes shapes_;
   std::map<std::pair<const DebugInfo*, std::uint64_t>, scan::ShapeIndex> known_;
   std::shared_ptr<const scan::CppShapes> shared_;
   std::size_t depth_ = 0;

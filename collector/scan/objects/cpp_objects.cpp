@@ -23,6 +23,8 @@ constexpr Address kMachineWord = sizeof(Address);
 /// c10::IValue: a union of 8 bytes, and what it is.
 constexpr Address kValueTag = 8;
 constexpr std::uint32_t kTensorTag = 1;
+/// In a std::function, behind its object or that's address.
+constexpr Address kFunctionManager = 16;
 
 /// What torch's optimizers keep of a parameter: members of classes that a program's debug information does not have.
 struct StateMember {
@@ -141,14 +143,20 @@ void CppObjects::refer(Address at, ShapeIndex index, const Step& step, int depth
       if (depth < kDeepestMember && memory_.value<std::uint8_t>(at + shape.at) == 1)
         refer(at, shape.element, step, depth + 1);
       return;
+    case ShapeForm::kFunction:  // what is not trivially copied lies in memory of its own
+      return points_to(memory_.word(at), types_.typed.functor(memory_.word(at + kFunctionManager)), step, depth);
     case ShapeForm::kPointer: {
       Step further = step;
       if (!shape.owns) further.cost = kBorrowedCost;
-      return add(memory_.word(at), shape.element, further);
+      return points_to(memory_.word(at), shape.element, further, depth);
     }
     default:
       return add(at, index, step);
   }
+}
+
+void CppObjects::points_to(Address object, ShapeIndex index, const Step& step, int depth) {
+  if (can_be_object(object) && depth < kDeepestMember) refer(object, index, step, depth + 1);
 }
 
 /// Adds an object with a shape of its own: a class or a container.

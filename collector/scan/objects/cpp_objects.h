@@ -26,6 +26,7 @@ class CppObjects {
   };
   void refer(Address at, ShapeIndex shape, const Step& step, int depth = 0);
   [[nodiscard]] bool is_of(Address object, TorchClass expected);
+  void points_to(Address object, ShapeIndex shape, const Step& step, int depth);
   void members(Address at, const CppShape& shape, const std::string& before, int depth);
   void member(Address at, ShapeIndex shape, const std::string& label, int depth);
   void add(Address object, ShapeIndex shape, const Step& step);

@@ -7,6 +7,7 @@
 #include <array>
 #include <cstring>
 #include <deque>
+#include <functional>
 #include <list>
 #include <map>
 #include <memory>
@@ -59,7 +60,7 @@ class CppObjectsTest : public ::testing::Test {
   [[nodiscard]] std::vector<Found> found_in(const void* object, CppShape shape) {
     shapes_.push_back(std::move(shape));
     const Kind kind = shapes_.back().is_container() ? Kind::kCppContainer : Kind::kCppClass;
-    types_.typed.begin(std::make_shared<const CppShapes>(shapes_));
+    types_.typed.begin(std::make_shared<const CppShapes>(made_));
     types_.typed.add(address_of(object), kind, static_cast<ShapeIndex>(shapes_.size() - 1));
     Mirror memory(*source_);
     PythonObjects objects(memory, types_);
@@ -79,7 +80,8 @@ class CppObjectsTest : public ::testing::Test {
 
   std::array<c10::TensorImpl, 3> tensors_;
   const Tensor a_ = &tensors_[0], b_ = &tensors_[1], c_ = &tensors_[2];
-  CppShapes shapes_;
+  CppShapes made_;
+  std::vector<CppShape>& shapes_ = made_.all;
   Expected<ProcessMemory> source_ = ProcessMemory::open(getpid());
   ProcessTypes types_{PythonLayout(), TorchLayout()};
 };
@@ -150,6 +152,30 @@ TEST_F(CppObjectsTest, AClassAndWhatItsMembersAre) {
   trainer.samples = {{1, a_}, {2, b_}};
   EXPECT_EQ(found_in(&trainer.samples, vector),
             (All{Found("[0]", &trainer.samples[0]), Found("[1]", &trainer.samples[1])}));
+}
+
+TEST_F(CppObjectsTest, WhatAFunctionObjectHasCaptured) {
+  struct Captured {
+    std::shared_ptr<Sample> sample;
+    Tensor image;
+    long step;
+  };
+  const auto sample = std::make_shared<Sample>();
+  const Captured captured{sample, a_, 1};
+  const std::vector<std::function<long()>> functions = {[captured] { return captured.step; }, [] { return 1L; }};
+  const auto first = static_cast<ShapeIndex>(shapes_.size());
+  shapes_.push_back({.form = ShapeForm::kFunction, .bytes = sizeof functions[0]});
+  shapes_.push_back({.form = ShapeForm::kPointer, .element = kSampleShape});
+  shapes_.push_back({.form = ShapeForm::kClass,
+                     .members = {{offsetof(Captured, sample), first + 1, ".sample"},
+                                 {offsetof(Captured, image), kTensorShape, ".image"}}});
+  std::array<Address, 4> words{};
+  std::memcpy(words.data(), &functions[0], sizeof words);
+  made_.functors[words[2]] = first + 2;
+  const CppShape shape{.form = ShapeForm::kVector, .element = first, .stride = sizeof functions[0]};
+  const std::vector<Found> found = found_in(&functions, shape);
+  EXPECT_EQ(found, (All{Found("[0]", reinterpret_cast<const void*>(words[0]))}));
+  EXPECT_EQ(found_in(found[0].second, shapes_[first + 2]), (All{Found(".sample", sample.get()), Found(".image", a_)}));
 }
 
 TEST_F(CppObjectsTest, DamagedContainersEndTheReading) {

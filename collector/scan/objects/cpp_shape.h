@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "collector/scan/objects/reference.h"
@@ -24,6 +25,7 @@ enum class ShapeForm : std::uint8_t {
   kPointer,   ///< to an object of the element's shape
   kOptional,  ///< a value, and a flag at `at` that says whether it is there
   kValue,     ///< c10::IValue
+  kFunction,  ///< std::function
 };
 
 /// A class of torch that such an object must be of: the debug information of a program only has its name.
@@ -62,7 +64,11 @@ struct CppShape {
   [[nodiscard]] bool is_container() const { return form >= ShapeForm::kVector && form <= ShapeForm::kArray; }
 };
 
-/// The first one is kNothing.
-using CppShapes = std::vector<CppShape>;
+struct CppShapes {
+  std::vector<CppShape> all = std::vector<CppShape>(1);  ///< the first one is kNothing
+  /// Of what a std::function has, by the address of the function that copies and deletes it.
+  std::unordered_map<Address, ShapeIndex> functors;
+  ShapeIndex hooks = 0;  ///< of a list of std::function
+};
 
 }  // namespace dcmt::scan

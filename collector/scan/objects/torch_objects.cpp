@@ -32,6 +32,7 @@ void TorchObjects::decode_tensor(Address tensor) {
     found_.cpp(memory_.word(meta + torch_.meta_grad), ".grad");
     found_.cpp(memory_.word(meta + torch_.meta_grad_fn), ".grad_fn");
     python_hooks(meta + torch_.meta_hooks, "._backward_hooks");
+    cpp_hooks(meta + torch_.meta_hooks);
     if (type->short_name == "DifferentiableViewMeta") {
       view_base(meta + torch_.view_backward);
       view_base(meta + torch_.view_forward);
@@ -95,6 +96,8 @@ void TorchObjects::decode_node(Address node) {
     found_.python(memory_.word(node + torch_.python_node_context), " (ctx)");
   } else if (type->short_name == "CopySlices") {
     found_.cpp(memory_.word(node + torch_.copy_slices_fn), ".fn");
+  } else if (type->name.starts_with("torch::autograd::CppNode<")) {
+    saved_by_function(node + static_cast<Address>(torch_.node_size));
   } else if (type->saved != nullptr) {
     for (const SavedMember& member : *type->saved) {
       if (member.is_vector) {
@@ -131,6 +134,28 @@ void TorchObjects::decode_dlpack(Address managed) {
   found_.cpp(memory_.word(managed - sizeof(Address)), " (DLPack)");
 }
 
+/// What a custom function of C++ has saved in its AutogradContext: saved_data, which is a ska::flat_hash_map of
+/// std::string and IValue, two std::unordered_set, then saved_variables_.
+void TorchObjects::saved_by_function(Address context) {
+  constexpr Address kLastSlot = 8, kProbes = 17, kVariables = 144;
+  constexpr Address kSlot = 56, kKey = 8, kValue = 40, kTag = 48;
+  constexpr std::uint64_t kMostSlots = 1024, kLongestKey = 64;
+  constexpr std::uint32_t kTensor = 1;
+  const Address slots = memory_.word(context);
+  const std::uint64_t last = memory_.word(context + kLastSlot);
+  const auto probes = memory_.value<std::int8_t>(context + kProbes);
+  if (slots == 0 || last > kMostSlots || probes < 0) return found_.torn();
+  for (std::uint64_t i = 0; i < last + static_cast<std::uint64_t>(probes); ++i) {
+    const Address slot = slots + i * kSlot;
+    if (memory_.value<std::int8_t>(slot) < 0 || memory_.value<std::uint32_t>(slot + kTag) != kTensor) continue;
+    const std::uint64_t length = memory_.word(slot + kKey + sizeof(Address));
+    const std::byte* const text = length < kLongestKey ? memory_.at(memory_.word(slot + kKey), length) : nullptr;
+    const std::string key = text == nullptr ? "?" : std::string(reinterpret_cast<const char*>(text), length);
+    found_.cpp(memory_.word(slot + kValue), "._saved_data['" + key + "']");
+  }
+  saved_vector(context + kVariables, "._saved_variables");
+}
+
 void TorchObjects::saved_vector(Address vector, const std::string& name) {
   const Span all = vector_of(memory_, vector);
   std::uint32_t number = 0;
@@ -147,6 +172,15 @@ void TorchObjects::saved_variable(Address saved, const std::string& name) {
   }
   found_.cpp(memory_.word(saved + torch_.saved_grad_fn), name + ".grad_fn");
   found_.cpp(memory_.word(saved + torch_.saved_accumulator), name + ".grad_accumulator");
+}
+
+/// Those of Tensor::register_hook: a std::shared_ptr to a list of them comes after the hooks that call it.
+void TorchObjects::cpp_hooks(Address hooks) {
+  constexpr Address kList = 24;
+  const Address list = memory_.word(hooks + kList);
+  const bool is_list = can_be_object(list) && memory_.word(hooks) != memory_.word(hooks + sizeof(Address));
+  if (!is_list || !types_.typed.add_hooks(list)) return;
+  found_.typed(list, Kind::kCppContainer, Label::kName, types_.names.number("._hooks"), 1);
 }
 
 void TorchObjects::python_hooks(Address vector, const char* name) {

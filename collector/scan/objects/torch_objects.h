@@ -27,7 +27,9 @@ class TorchObjects {
   [[nodiscard]] bool owns_python_object(Address object);
   void view_base(Address info);
   void saved_variable(Address saved, const std::string& name);
+  void saved_by_function(Address context);
   void saved_vector(Address vector, const std::string& name);
+  void cpp_hooks(Address hooks);
   void python_hooks(Address vector, const char* name);
 
   Mirror& memory_;

@@ -26,7 +26,19 @@ class TypedObjects {
     if (!is_new && shape(index).bytes > shape(known->second).bytes) known->second = index;
   }
   [[nodiscard]] const CppShape& shape(ShapeIndex index) const {
-    return shapes_ != nullptr && index < shapes_->size() ? (*shapes_)[index] : kNoShape;
+    return shapes_ != nullptr && index < shapes_->all.size() ? shapes_->all[index] : kNoShape;
+  }
+  /// The shape of what a std::function has; 0: not known.
+  [[nodiscard]] ShapeIndex functor(Address manager) const {
+    if (shapes_ == nullptr) return 0;
+    const auto found = shapes_->functors.find(manager);
+    return found != shapes_->functors.end() ? found->second : 0;
+  }
+  /// Adds a list of std::function; false: no shapes are known.
+  bool add_hooks(Address list) {
+    if (shapes_ == nullptr || shapes_->functors.empty()) return false;
+    add(list, Kind::kCppContainer, shapes_->hooks);
+    return true;
   }
   [[nodiscard]] const CppShape& shape_of(Address object, Kind kind) const {
     const auto& all = kind == Kind::kCppContainer ? containers_ : classes_;
