@@ -129,8 +129,10 @@ def test_residual_ids_are_those_that_the_executor_logs(runs, rank):
 
 def test_the_holder_is_the_local_of_the_generated_code(runs):
     residual = [release for _, release in final_releases(runs["0.19.1"], 0) if release["residual"]]
-    assert residual
-    for release in residual:
+    inspected = [release for release in residual if release["holders"] is not None]
+    assert inspected
+    assert len(residual) - len(inspected) <= STEPS  # after the last release of a forward, nothing else begins in it
+    for release in inspected:
         (path, *_) = release["holders"]["paths"]
         assert (path["function"], path["generated"]) == ("Runner.call", True)
         assert all(name["line"] is not None and name["delete_line"] is None for name in path["names"])
