@@ -47,9 +47,9 @@ std::vector<Group> LiveSet::composition() const {
   constexpr double kLeast = 0.01;
   constexpr std::size_t kMost = 6;
   std::vector<Group> groups = by(analyzer::GroupBy::kCategory).groups;
+  std::erase_if(groups, [](const Group& group) { return group.share < kLeast; });
   const bool read = std::ranges::any_of(groups, [](const Group& group) { return analyzer::is_purpose(group.name); });
   if (!read) return {};
-  std::erase_if(groups, [](const Group& group) { return group.share < kLeast; });
   if (groups.size() > kMost) groups.resize(kMost);
   return groups;
 }
