@@ -62,7 +62,9 @@ class CppObjectsTest : public ::testing::Test {
     const Kind kind = shapes_.back().is_container() ? Kind::kCppContainer : Kind::kCppClass;
     types_.typed.begin(std::make_shared<const CppShapes>(made_));
     types_.typed.add(address_of(object), kind, static_cast<ShapeIndex>(shapes_.size() - 1));
-    Mirror memory(*source_);
+    // The heap may have grown since the test's begin.
+    Expected<ProcessMemory> source = ProcessMemory::open(getpid());
+    Mirror memory(*source);
     PythonObjects objects(memory, types_);
     std::vector<Reference> references;
     objects.decode(address_of(object), kind, references);
@@ -82,7 +84,6 @@ class CppObjectsTest : public ::testing::Test {
   const Tensor a_ = &tensors_[0], b_ = &tensors_[1], c_ = &tensors_[2];
   CppShapes made_;
   std::vector<CppShape>& shapes_ = made_.all;
-  Expected<ProcessMemory> source_ = ProcessMemory::open(getpid());
   ProcessTypes types_{PythonLayout(), TorchLayout()};
 };
 
