@@ -230,10 +230,10 @@ Status CensusBook::resolve(OpenEdge& edge) {
 }
 
 Status CensusBook::resolve_flow(OpenEdge& edge, const wire::CensusLocalRecord& local, const Code& code) {
-  const auto [body, is_complete] = bodies_.find(local.code, code.first_line);
-  if (!body.complete()) return {};
-  edge.resolved = is_complete;
-  const Expected<VariableFlow> flow = variable_flow(body, local.index, local.offset);
+  const CodeBodies::Flow found = bodies_.flow(local.code, code.first_line, local.index, local.offset);
+  if (!found.flow) return {};
+  edge.resolved = found.is_complete;
+  const Expected<VariableFlow>& flow = *found.flow;
   if (!flow.ok()) {
     if (!edge.resolved) return {};
     return journal_.diagnose("bytecode", "no assignment of a holder is known: " + flow.error().message);

@@ -10,6 +10,8 @@ namespace {
 // Limits against a damaged spool; real code stays far below.
 constexpr std::uint32_t kMaxBodyPartBytes = 8u << 20;
 constexpr std::size_t kMaxBodyBytes = 128u << 20;
+/// Answers that are kept at a time.
+constexpr std::size_t kMostAnswers = 1u << 16;
 
 }  // namespace
 
@@ -36,6 +38,18 @@ CodeBodies::Found CodeBodies::find(std::uint64_t code, int first_line) const {
     at = end + 1;
   }
   found.is_complete = std::ranges::all_of(body.parts, &Part::is_complete);
+  return found;
+}
+
+CodeBodies::Flow CodeBodies::flow(std::uint64_t code, int first_line, int local_index, int offset) {
+  const Question question{code, first_line, local_index, offset};
+  if (const auto known = answers_.find(question); known != answers_.end()) return {known->second, true};
+  const auto [body, is_complete] = find(code, first_line);
+  if (!body.complete()) return {};
+  Flow found{variable_flow(body, local_index, offset), is_complete};
+  if (!is_complete) return found;
+  if (answers_.size() == kMostAnswers) answers_.clear();
+  answers_.emplace(question, *found.flow);
   return found;
 }
 
@@ -70,6 +84,7 @@ void CodeBodies::add_again(std::string_view bytes) {
 }
 
 void CodeBodies::learn(const wire::CodeBodyRecord& record, std::string_view data) {
+  answers_.clear();
   Body& body = bodies_[record.code];
   body.python = static_cast<int>(record.python & 0xffff);
   Part& part = body.parts[record.header.aux - 1];

@@ -3,6 +3,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -19,13 +21,13 @@ class CodeBodies {
  public:
   explicit CodeBodies(Journal& journal) : journal_(journal) {}
 
-  /// A code object so far. Parts that are not complete are empty.
-  struct Found {
-    CodeBody code;
-    bool is_complete = false;  ///< nothing more will arrive
+  struct Flow {
+    std::optional<Expected<VariableFlow>> flow;  ///< nullopt: too little of the code object has arrived
+    bool is_complete = false;                    ///< nothing more of it will arrive
   };
-  /// The code object with this wire id; a default CodeBody if nothing of it has arrived.
-  [[nodiscard]] Found find(std::uint64_t code, int first_line) const;
+  /// variable_flow() in the code object with this wire id. Of a complete one, the same question is answered once: a
+  /// generated function of thousands of lines is asked about each of its variables in each step.
+  Flow flow(std::uint64_t code, int first_line, int local_index, int offset);
 
   /// Adds a record of a piece. Returns true if it has something new.
   Expected<bool> add(std::string_view bytes);
@@ -33,6 +35,18 @@ class CodeBodies {
   void add_again(std::string_view bytes);
 
  private:
+  /// A code object so far. Parts that are not complete are empty.
+  struct Found {
+    CodeBody code;
+    bool is_complete = false;
+  };
+  [[nodiscard]] Found find(std::uint64_t code, int first_line) const;
+
+  struct Question {
+    std::uint64_t code;
+    int first_line, local_index, offset;
+    friend auto operator<=>(const Question&, const Question&) = default;  // NOLINT(modernize-use-nullptr)
+  };
   struct Part {
     bool seen = false;
     std::uint32_t total = 0;
@@ -48,6 +62,7 @@ class CodeBodies {
   Journal& journal_;
   std::unordered_map<std::uint64_t, Body> bodies_;
   std::size_t bytes_ = 0;
+  std::map<Question, Expected<VariableFlow>> answers_;  ///< of complete code objects
 };
 
 }  // namespace dcmt::recorder
