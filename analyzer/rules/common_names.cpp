@@ -7,6 +7,7 @@
 
 #include "analyzer/rules/python_source.h"
 #include "analyzer/storages/without_numbers.h"
+#include "trace/base/cycle_text.h"
 
 namespace dcmt::analyzer {
 namespace {
@@ -75,7 +76,7 @@ std::string without_digits(std::string_view path) {
 
 /// What names that differ in numbers have in common. A circle of classes is the same through any entry of a list.
 std::string alike_name(std::string_view path) {
-  return path.starts_with("cycle ") ? without_numbers(path) : without_digits(path);
+  return cycle_text::is_cycle(path) ? without_numbers(path) : without_digits(path);
 }
 
 std::string joined(std::span<const std::string_view> references) {

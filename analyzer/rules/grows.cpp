@@ -24,6 +24,7 @@
 #include "analyzer/storages/stacks.h"
 #include "analyzer/storages/storage_bytes.h"
 #include "trace/base/code_path.h"
+#include "trace/base/cycle_text.h"
 
 namespace dcmt::analyzer {
 namespace {
@@ -122,7 +123,7 @@ struct Group {
 bool only_cycles_hold(const TraceData& data, StorageId storage) {
   const auto paths = data.owners.paths_to(storage);
   return std::ranges::all_of(paths, [&](const OwnerPath& path) {
-    return path.last_scan < paths.front().last_scan || data.text(path.path).starts_with("cycle ");
+    return path.last_scan < paths.front().last_scan || cycle_text::is_cycle(data.text(path.path));
   });
 }
 
@@ -141,7 +142,7 @@ bool is_in_another_cycle(const TraceData& data, const HeldBy& by, StorageId stor
   const auto paths = data.owners.paths_to(storage);
   if (paths.empty()) return false;
   const std::string_view latest = data.text(paths.front().path);
-  if (!latest.starts_with("cycle ")) return false;
+  if (!cycle_text::is_cycle(latest)) return false;
   return by.path == nullptr || holder_of(data.text(by.path->path)) != holder_of(latest);
 }
 
@@ -390,7 +391,7 @@ void free_at_storing(const TraceData& data, const OwnUse& own_use, Growth& growt
 
 /// Only where graphs are kept does it help to detach.
 std::string fix_of(const Growth& growth, bool in_container, bool has_graphs) {
-  if (growth.holder.starts_with("cycle ")) return "cut one reference of the cycle: keep a detached copy";
+  if (cycle_text::is_cycle(growth.holder)) return "cut one reference of the cycle: keep a detached copy";
   if (growth.holder == kHeldByCpp)
     return "let go of it where these lines keep it, or keep numbers: .item<float>(), or .detach()";
   if (growth.holder.find(kMoreLinks) != std::string::npos)
@@ -416,7 +417,7 @@ std::vector<Finding> grows(const TraceData& data, const Releases&) {
   std::map<StringId, SmallKept> small_kept;  // by device
   std::vector<SmallKept::Holder> small;      // of the findings
   for (Group& group : by_cause(data, groups_of(data, growing, holding, own_use))) {
-    if (group.growth.holder.starts_with("cycle ")) add_collected(data, growing, group);
+    if (cycle_text::is_cycle(group.growth.holder)) add_collected(data, growing, group);
     if (!group.containers.empty()) add_others_of_container(data, growing, holding, group);
     Finding finding;
     finding.rule = "grows";

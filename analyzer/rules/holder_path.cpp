@@ -6,11 +6,11 @@
 
 #include "analyzer/rules/common_names.h"
 #include "analyzer/rules/python_source.h"
+#include "trace/base/cycle_text.h"
 
 namespace dcmt::analyzer {
 namespace {
 
-constexpr std::string_view kCycle = "cycle ";
 constexpr std::string_view kResults = " (lru_cache)";
 constexpr std::string_view kQueue = " (queue)";     // the items of an object in C
 constexpr std::string_view kSuspended = "_frame ";  // "main.gi_frame", with the function that it runs
@@ -87,8 +87,8 @@ PathEnd end_of_path(std::string_view holder) {
 
 std::set<std::string_view> names_on_path(std::string_view holder) {
   std::set<std::string_view> names;
-  if (holder.starts_with(kCycle)) {
-    for (const std::string_view each : parts_of(holder.substr(kCycle.size()), " "))
+  if (cycle_text::is_cycle(holder)) {
+    for (const std::string_view each : parts_of(holder.substr(cycle_text::kBegin.size()), " "))
       add_names(each.substr(0, each.find('.')), names);
     return names;
   }
@@ -109,8 +109,8 @@ std::set<std::string_view> names_on_path(std::string_view holder) {
 
 std::set<std::string_view> links_of_cycle(std::string_view holder) {
   std::set<std::string_view> links;
-  if (!holder.starts_with(kCycle)) return links;
-  for (std::string_view each : parts_of(holder.substr(kCycle.size()), " ")) {
+  if (!cycle_text::is_cycle(holder)) return links;
+  for (std::string_view each : parts_of(holder.substr(cycle_text::kBegin.size()), " ")) {
     each = each.substr(0, each.find('['));
     if (const std::size_t dot = each.rfind('.'); dot != npos && is_name(each.substr(dot + 1)))
       links.insert(each.substr(dot + 1));

@@ -7,6 +7,7 @@
 #include "analyzer/rules/common_names.h"
 #include "analyzer/rules/holder_path.h"
 #include "analyzer/storages/holder_names.h"
+#include "trace/base/cycle_text.h"
 
 namespace dcmt::analyzer {
 namespace {
@@ -185,7 +186,7 @@ bool UseByReadings::has_latest(const Living& living, std::string_view path) cons
 
 bool UseByReadings::is_of_cycle(const Living& living) const {
   const auto paths = data_.owners.paths_to(living.storage->id);
-  return !paths.empty() && data_.text(paths.front().path).starts_with("cycle ");
+  return !paths.empty() && cycle_text::is_cycle(data_.text(paths.front().path));
 }
 
 void UseByReadings::note(const Living& living, std::string_view path, Sequence until) {
@@ -211,7 +212,7 @@ UseByReadings::ByPath UseByReadings::found(const Series& series) const {
       const std::string_view text = data_.text(path.path);
       const bool is_link = without_links(text).has_value();
       const bool is_kept = is_link || (holding_.keeps(text) && !is_of_past_graph(path));
-      const bool counts = path.confirmed && !is_argument(text) && !text.starts_with("cycle ");
+      const bool counts = path.confirmed && !is_argument(text) && !cycle_text::is_cycle(text);
       if (!counts || (is_kept && !has_latest(*each, text)) || (is_link && !is_of_cycle(*each))) continue;
       const std::string_view name = first.try_emplace(without_entries(text), text).first->second;
       for (const Scan& scan : data_.owners.scans) {

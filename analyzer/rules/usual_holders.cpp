@@ -10,6 +10,7 @@
 
 #include "analyzer/rules/python_source.h"
 #include "analyzer/storages/holder_names.h"
+#include "trace/base/cycle_text.h"
 
 namespace dcmt::analyzer {
 namespace {
@@ -76,7 +77,7 @@ bool only_waits_for_collector(const TraceData& data, StorageId storage) {
   const auto paths = data.owners.paths_to(storage);
   if (paths.empty()) return false;
   const std::string_view latest = data.text(paths.front().path);
-  return latest.starts_with("cycle ") && holder_of(latest).empty();
+  return cycle_text::is_cycle(latest) && holder_of(latest).empty();
 }
 
 /// The variable or attribute whose value the storage was, when it was read last.

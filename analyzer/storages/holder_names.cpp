@@ -5,6 +5,7 @@
 
 #include "analyzer/storages/stacks.h"
 #include "analyzer/storages/without_numbers.h"
+#include "trace/base/cycle_text.h"
 
 namespace dcmt::analyzer {
 namespace {
@@ -15,17 +16,14 @@ constexpr std::string_view kVariable = "variable";
 /// If storages of a size were held like the others of their place, readings should have found this many of them. If
 /// they found none, they are not. A backward makes gradients that stay, and drops storages of other sizes at once.
 constexpr double kMissed = 2;
-constexpr std::string_view kCycle = "cycle ", kCollectorIsOff = " (Python's collector is off)",
-                           kIsFrozen = " (hidden from Python's collector by gc.freeze)";
 
 }  // namespace
 
 std::string_view holder_of(std::string_view path) {
-  if (path.starts_with(kCycle)) {
-    const bool collected = path.find("(Python's collector can free it)") != std::string_view::npos;
-    return collected
-               ? std::string_view()
-               : path.substr(0, std::min({path.find(" (through"), path.find(kCollectorIsOff), path.find(kIsFrozen)}));
+  if (cycle_text::is_cycle(path)) {
+    if (path.find(cycle_text::kCollectorFrees) != std::string_view::npos) return {};
+    return path.substr(0, std::min({path.find(cycle_text::kThrough), path.find(cycle_text::kCollectorIsOff),
+                                    path.find(cycle_text::kFrozen)}));
   }
   const std::size_t root = path.find(": ");
   // "libx.so: (anonymous namespace)::cache → Session".
@@ -94,8 +92,8 @@ double HolderNames::SizesOfPlaces::share_of(StackId stack, Bytes bytes) const {
 }
 
 bool is_lasting_cycle(std::string_view path) {
-  return path.starts_with(kCycle) &&
-         (path.find(kCollectorIsOff) != std::string_view::npos || path.find(kIsFrozen) != std::string_view::npos);
+  return cycle_text::is_cycle(path) && (path.find(cycle_text::kCollectorIsOff) != std::string_view::npos ||
+                                        path.find(cycle_text::kFrozen) != std::string_view::npos);
 }
 
 std::string_view variable_at_root(std::string_view path) {
@@ -110,7 +108,7 @@ std::string_view variable_at_root(std::string_view path) {
 bool is_plain_variable(std::string_view holder) { return variable_at_root(holder) == holder; }
 
 bool has_one_value(std::string_view path) {
-  return holder_of(path) == path && !path.starts_with(kCycle) && path.find_first_of("{<(*") == std::string_view::npos;
+  return holder_of(path) == path && !cycle_text::is_cycle(path) && path.find_first_of("{<(*") == std::string_view::npos;
 }
 
 HolderNames::HolderNames(const TraceData& data) : data_(data), is_cpp_(has_cpp_stacks(data)) {

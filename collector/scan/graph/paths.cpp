@@ -1,4 +1,5 @@
 #include "collector/scan/graph/paths.h"
+#include "trace/base/cycle_text.h"
 
 #include <fmt/format.h>
 
@@ -198,7 +199,7 @@ std::string Paths::text_of(const Cycle& cycle) {
   std::vector<CycleStep> steps = steps_of(cycle.circle);
   // The text of a cycle must not depend on where it was entered.
   std::ranges::rotate(steps, std::ranges::min_element(steps));
-  std::string text = "cycle ";
+  std::string text(cycle_text::kBegin);
   for (const CycleStep& step : steps) text += step.type + step.reference + " → ";
   if (!steps.empty()) text += steps.front().type;
   const bool has_node = std::ranges::any_of(cycle.circle, [&](EdgeIndex number) {
@@ -207,10 +208,10 @@ std::string Paths::text_of(const Cycle& cycle) {
   const bool is_frozen = std::ranges::any_of(cycle.circle, [&](EdgeIndex number) {
     return frozen_.contains(graph_.nodes()[graph_.edges()[number].source].address);
   });
-  text += has_node         ? " (through autograd nodes, which Python's collector cannot see)"
-          : is_frozen      ? " (hidden from Python's collector by gc.freeze)"
-          : collector_off_ ? " (Python's collector is off)"
-                           : " (Python's collector can free it)";
+  text += has_node         ? cycle_text::kThroughNodes
+          : is_frozen      ? cycle_text::kFrozen
+          : collector_off_ ? cycle_text::kCollectorIsOff
+                           : cycle_text::kCollectorFrees;
   const NodeIndex first = graph_.edges()[cycle.circle.front()].source;
   if (!cycle.from_it.empty()) text += "; it keeps " + type_of(first) + text_of(std::span(cycle.from_it));
   return text;
