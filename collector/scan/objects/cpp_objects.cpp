@@ -7,6 +7,8 @@
 #include <string_view>
 #include <utility>
 
+#include "collector/scan/objects/torch_layouts.h"
+
 namespace dcmt::scan {
 namespace {
 
@@ -20,9 +22,6 @@ constexpr std::uint64_t kLongestKey = 64;
 constexpr std::uint8_t kBorrowedCost = 5;
 
 constexpr Address kMachineWord = sizeof(Address);
-/// c10::IValue: a union of 8 bytes, and what it is.
-constexpr Address kValueTag = 8;
-constexpr std::uint32_t kTensorTag = 1;
 /// In a std::function, behind its object or that's address.
 constexpr Address kFunctionManager = 16;
 
@@ -137,8 +136,7 @@ void CppObjects::refer(Address at, ShapeIndex index, const Step& step, int depth
     case ShapeForm::kObject:
       return found_.cpp(memory_.word(at), step.label, step.index, step.cost);
     case ShapeForm::kValue:
-      if (memory_.value<std::uint32_t>(at + kValueTag) != kTensorTag) return;
-      return found_.cpp(memory_.word(at), step.label, step.index, step.cost);
+      return found_.cpp(tensor_of_value(memory_, at), step.label, step.index, step.cost);
     case ShapeForm::kOptional:
       if (depth < kDeepestMember && memory_.value<std::uint8_t>(at + shape.at) == 1)
         refer(at, shape.element, step, depth + 1);
@@ -293,17 +291,9 @@ bool CppObjects::hash(Address at, const CppShape& shape) {
 }
 
 bool CppObjects::flat_hash(Address at, const CppShape& shape) {
-  // A slot begins with a number that is negative if the slot is empty. Those after the last one are for long probes.
-  const Address slots = memory_.word(at + shape.at);
-  const std::uint64_t last = memory_.word(at + shape.last_slot_at);
-  const auto probes = memory_.value<std::int8_t>(at + shape.probes_at);
-  if (slots == 0 || shape.stride == 0 || last > kMostEntries || probes < 0) return false;
-  const std::uint64_t count = last + static_cast<std::uint64_t>(probes);
-  for (std::uint64_t i = 0; i < count; ++i) {
-    const Address slot = slots + i * shape.stride;
-    if (memory_.value<std::int8_t>(slot) >= 0) entry(slot, shape, i);
-  }
-  return true;
+  const FlatHashMap map{memory_.word(at + shape.at), memory_.word(at + shape.last_slot_at),
+                        memory_.value<std::int8_t>(at + shape.probes_at), shape.stride};
+  return map.each(memory_, kMostEntries, [&](Address slot, std::uint64_t number) { entry(slot, shape, number); });
 }
 
 }  // namespace dcmt::scan

@@ -2,6 +2,8 @@
 
 #include <string>
 
+#include "collector/scan/objects/torch_layouts.h"
+
 namespace dcmt::scan {
 namespace {
 
@@ -138,21 +140,19 @@ void TorchObjects::decode_dlpack(Address managed) {
 /// std::string and IValue, two std::unordered_set, then saved_variables_.
 void TorchObjects::saved_by_function(Address context) {
   constexpr Address kLastSlot = 8, kProbes = 17, kVariables = 144;
-  constexpr Address kSlot = 56, kKey = 8, kValue = 40, kTag = 48;
+  constexpr Address kSlot = 56, kKey = 8, kValue = 40;
   constexpr std::uint64_t kMostSlots = 1024, kLongestKey = 64;
-  constexpr std::uint32_t kTensor = 1;
-  const Address slots = memory_.word(context);
-  const std::uint64_t last = memory_.word(context + kLastSlot);
-  const auto probes = memory_.value<std::int8_t>(context + kProbes);
-  if (slots == 0 || last > kMostSlots || probes < 0) return found_.torn();
-  for (std::uint64_t i = 0; i < last + static_cast<std::uint64_t>(probes); ++i) {
-    const Address slot = slots + i * kSlot;
-    if (memory_.value<std::int8_t>(slot) < 0 || memory_.value<std::uint32_t>(slot + kTag) != kTensor) continue;
+  const FlatHashMap map{memory_.word(context), memory_.word(context + kLastSlot),
+                        memory_.value<std::int8_t>(context + kProbes), kSlot};
+  const bool is_map = map.each(memory_, kMostSlots, [&](Address slot, std::uint64_t) {
+    const Address tensor = tensor_of_value(memory_, slot + kValue);
+    if (tensor == 0) return;
     const std::uint64_t length = memory_.word(slot + kKey + sizeof(Address));
     const std::byte* const text = length < kLongestKey ? memory_.at(memory_.word(slot + kKey), length) : nullptr;
     const std::string key = text == nullptr ? "?" : std::string(reinterpret_cast<const char*>(text), length);
-    found_.cpp(memory_.word(slot + kValue), "._saved_data['" + key + "']");
-  }
+    found_.cpp(tensor, "._saved_data['" + key + "']");
+  });
+  if (!is_map) return found_.torn();
   saved_vector(context + kVariables, "._saved_variables");
 }
 
