@@ -3,38 +3,15 @@
 #include <algorithm>
 #include <utility>
 
+#include "collector/recorder/unwind/dwarf_numbers.h"
+
 namespace dcmt::recorder {
 namespace {
 
 using scan::Address;
 
-/// Numbers of DWARF: tags, attributes, forms of attributes, entries of lists of ranges.
-constexpr std::uint64_t kFunctionTag = 0x2e, kInlinedTag = 0x1d, kBlockTag = 0x0b, kVariableTag = 0x34,
-                        kArgumentTag = 0x05, kClassTag = 0x02, kStructTag = 0x13, kArrayTag = 0x01, kTypedefTag = 0x16,
-                        kConstTag = 0x26, kVolatileTag = 0x35, kPointerTag = 0x0f, kReferenceTag = 0x10,
-                        kMoveTag = 0x42, kMemberTag = 0x0d, kBaseTag = 0x1c, kParameterTag = 0x2f, kNumberTag = 0x24,
-                        kEnumTag = 0x04;
-constexpr std::uint64_t kName = 0x03, kLines = 0x10, kLow = 0x11, kHigh = 0x12, kOrigin = 0x31, kSpecification = 0x47,
-                        kRanges = 0x55, kCallFile = 0x58, kCallLine = 0x59, kLinkageName = 0x6e, kTextsBase = 0x72,
-                        kAddressesBase = 0x73, kRangesBase = 0x74, kPlace = 0x02, kBytes = 0x0b, kFrameBase = 0x40,
-                        kType = 0x49, kFile = 0x3a, kLine = 0x3b, kMemberPlace = 0x38, kEncoding = 0x3e,
-                        kDeclaration = 0x3c;
-/// Operations of expressions: the frame's end, what lies at an offset from the base, and at an address.
-constexpr std::uint8_t kFrameEnd = 0x9c, kFromBase = 0x91, kAtAddress = 0x03;
-/// Encodings of numbers: signed, signed char.
-constexpr std::uint64_t kSigned = 0x05, kSignedChar = 0x06;
-constexpr std::uint64_t kAddressForm = 0x01, kImplicit = 0x21, kIndirect = 0x16, kNumberedAddress = 0x1b,
-                        kNumberedRanges = 0x23;
-constexpr std::uint8_t kWholeUnit = 0x01, kPartialUnit = 0x03;
-constexpr std::uint64_t kLongUnit = 0xfffffff0;
 /// Limit of the section's bytes.
 constexpr std::size_t kMostInfo = std::size_t{1} << 30;
-/// Limit for a search of all of it.
-constexpr std::size_t kMostSearched = std::size_t{32} << 20;
-/// Limit of names for a type.
-constexpr int kMostNames = 16;
-
-bool is_within(Address address, Address begin, Address end) { return address >= begin && address < end; }
 
 std::string_view text_at(std::string_view section, std::uint64_t at) {
   return at < section.size() ? ByteReader(section.substr(at)).text() : std::string_view();
@@ -114,7 +91,7 @@ Value value_in(ByteReader& reader, std::uint64_t form, std::int64_t constant, co
       break;
     case 0x0f:
     case 0x22:
-    case kNumberedRanges:
+    case dwarf::kNumberedRanges:
       value.number = reader.uleb();
       break;
     case 0x11:
@@ -142,7 +119,7 @@ Value value_in(ByteReader& reader, std::uint64_t form, std::int64_t constant, co
       value.number = number_of_bytes(reader, static_cast<unsigned>(form - 0x24));
       value.is_text_number = true;
       break;
-    case kNumberedAddress:
+    case dwarf::kNumberedAddress:
       value.number = reader.uleb();
       value.is_address_number = true;
       break;
@@ -156,10 +133,10 @@ Value value_in(ByteReader& reader, std::uint64_t form, std::int64_t constant, co
     case 0x1e:
       reader.skip(16);
       break;
-    case kImplicit:
+    case dwarf::kImplicit:
       value.number = static_cast<std::uint64_t>(constant);
       break;
-    case kIndirect:
+    case dwarf::kIndirect:
       return value_in(reader, reader.uleb(), 0, sections);
     default:
       value.ok = false;
@@ -184,7 +161,7 @@ DebugInfo::DebugInfo(const scan::ElfFile& file)
   while (reader.ok() && !reader.at_end()) {
     const std::uint64_t begin = reader.at();
     const auto length = reader.fixed<std::uint32_t>();
-    if (!reader.ok() || length >= kLongUnit) break;
+    if (!reader.ok() || length >= dwarf::kLongUnit) break;
     if (std::optional<Unit> unit = unit_at(begin)) units_.push_back(std::move(*unit));
     reader.skip(length);
   }
@@ -209,7 +186,7 @@ const DebugInfo::Shapes& DebugInfo::shapes_at(std::uint64_t offset) {
       Attribute attribute{};
       attribute.name = reader.uleb();
       attribute.form = reader.uleb();
-      if (attribute.form == kImplicit) attribute.constant = reader.sleb();
+      if (attribute.form == dwarf::kImplicit) attribute.constant = reader.sleb();
       if (attribute.name == 0 && attribute.form == 0) break;
       shape.attributes.push_back(attribute);
     }
@@ -230,7 +207,7 @@ std::optional<DebugInfo::Unit> DebugInfo::unit_at(std::uint64_t offset) {
     const std::uint8_t type = reader.byte();
     reader.byte();  // bytes of an address
     shapes = reader.fixed<std::uint32_t>();
-    if (type != kWholeUnit && type != kPartialUnit) return {};
+    if (type != dwarf::kWholeUnit && type != dwarf::kPartialUnit) return {};
   } else if (unit.version == 4) {
     shapes = reader.fixed<std::uint32_t>();
     reader.byte();
@@ -247,9 +224,9 @@ std::optional<DebugInfo::Unit> DebugInfo::unit_at(std::uint64_t offset) {
   for (const Attribute& attribute : shape->second.attributes) {
     const Value value = value_in(reader, attribute.form, attribute.constant, {texts_, line_texts_});
     if (!value.ok) return {};
-    if (attribute.name == kTextsBase) unit.texts_base = value.number;
-    if (attribute.name == kAddressesBase) unit.addresses_base = value.number;
-    if (attribute.name == kRangesBase) unit.ranges_base = value.number;
+    if (attribute.name == dwarf::kTextsBase) unit.texts_base = value.number;
+    if (attribute.name == dwarf::kAddressesBase) unit.addresses_base = value.number;
+    if (attribute.name == dwarf::kRangesBase) unit.ranges_base = value.number;
   }
   ByteReader again = reader_at(unit.first);
   const Entry entry = entry_at(unit, again);
@@ -282,68 +259,68 @@ DebugInfo::Entry DebugInfo::entry_at(const Unit& unit, ByteReader& reader) const
       entry.ok = false;
       return entry;
     }
-    if (value.is_text_number && (attribute.name == kName || attribute.name == kLinkageName)) {
+    if (value.is_text_number && (attribute.name == dwarf::kName || attribute.name == dwarf::kLinkageName)) {
       ByteReader offset(text_offsets_);
       offset.skip(unit.texts_base + value.number * sizeof(std::uint32_t));
       value.text = text_at(texts_, offset.fixed<std::uint32_t>());
     }
     switch (attribute.name) {
-      case kName:
+      case dwarf::kName:
         entry.name = value.text;
         break;
-      case kLinkageName:
+      case dwarf::kLinkageName:
         entry.linkage_name = value.text;
         break;
-      case kOrigin:
-      case kSpecification:
+      case dwarf::kOrigin:
+      case dwarf::kSpecification:
         entry.origin = value.is_reference_in_unit ? unit.begin + value.number : value.number;
         break;
-      case kLines:
+      case dwarf::kLines:
         entry.lines = value.number;
         break;
-      case kLow:
+      case dwarf::kLow:
         entry.low = value.is_address_number ? address_number(value.number, unit) : value.number;
         break;
-      case kHigh:
+      case dwarf::kHigh:
         entry.high = value.is_address_number ? address_number(value.number, unit) : value.number;
-        entry.high_is_length = attribute.form != kAddressForm && !value.is_address_number;
+        entry.high_is_length = attribute.form != dwarf::kAddressForm && !value.is_address_number;
         break;
-      case kRanges:
+      case dwarf::kRanges:
         entry.ranges = value.number;
-        entry.ranges_are_numbered = attribute.form == kNumberedRanges;
+        entry.ranges_are_numbered = attribute.form == dwarf::kNumberedRanges;
         break;
-      case kPlace:
+      case dwarf::kPlace:
         entry.place = value.block;
         break;
-      case kFrameBase:
+      case dwarf::kFrameBase:
         entry.frame_base = value.block;
         break;
-      case kType:
+      case dwarf::kType:
         entry.type = value.is_reference_in_unit ? unit.begin + value.number : value.number;
         break;
-      case kFile:
+      case dwarf::kFile:
         entry.file = value.number;
         break;
-      case kLine:
+      case dwarf::kLine:
         entry.line = static_cast<std::int64_t>(value.number);
         break;
-      case kBytes:
+      case dwarf::kBytes:
         entry.bytes = value.number;
         break;
-      case kMemberPlace:
+      case dwarf::kMemberPlace:
         entry.member_offset = value.number;
         entry.has_member_offset = value.block.empty();
         break;
-      case kEncoding:
+      case dwarf::kEncoding:
         entry.encoding = value.number;
         break;
-      case kDeclaration:
+      case dwarf::kDeclaration:
         entry.is_declaration = true;
         break;
-      case kCallFile:
+      case dwarf::kCallFile:
         entry.call_file = value.number;
         break;
-      case kCallLine:
+      case dwarf::kCallLine:
         entry.call_line = static_cast<std::int64_t>(value.number);
         break;
       default:
@@ -427,243 +404,10 @@ std::vector<DebugInfo::Range> DebugInfo::listed_old(std::uint64_t at, const Unit
   return ranges;
 }
 
-void DebugInfo::index(Unit& unit) {
-  if (std::exchange(unit.is_indexed, true)) return;
-  ByteReader reader = reader_at(unit.first);
-  std::vector<std::uint64_t> handlers;             // classes around the entry that are one; 0: another one
-  std::map<std::uint64_t, std::uint64_t> managed;  // functors by the declaration of the function
-  while (reader.ok() && reader.at() < unit.end) {
-    const std::uint64_t at = reader.at();
-    const Entry entry = entry_at(unit, reader);
-    if (!entry.ok) break;
-    const bool is_class = entry.tag == kClassTag || entry.tag == kStructTag;
-    const bool is_manager = entry.tag == kFunctionTag && entry.name == "_M_manager" && !handlers.empty();
-    if (is_manager && handlers.back() != 0) {
-      if (const TypeEntry handler = type_at(handlers.back()); handler.parameters.size() == 2)
-        managed[at] = handler.parameters[1];
-    }
-    if (const auto declared = managed.find(entry.origin); entry.tag == kFunctionTag && declared != managed.end()) {
-      for (const Range& range : ranges_of(entry, unit)) unit.functors.emplace_back(range.begin, declared->second);
-    }
-    if (entry.tag == 0 && !handlers.empty()) handlers.pop_back();
-    if (entry.tag != 0 && entry.has_children)
-      handlers.push_back(is_class && entry.name.starts_with("_Function_handler<") ? at : 0);
-    if (entry.tag == kVariableTag && !entry.place.empty()) {
-      ByteReader place(entry.place);
-      const bool is_at_address = place.byte() == kAtAddress;
-      const auto address = place.fixed<Address>();
-      std::optional<FrameVariable> variable;
-      if (is_at_address && place.ok() && place.at_end()) variable = declared(unit, entry);
-      if (variable) {
-        variable->offset = static_cast<std::int64_t>(address);
-        unit.statics.push_back(*std::move(variable));
-      }
-    }
-    if (entry.tag != kFunctionTag || !entry.has_children) continue;
-    const bool has_frame = entry.frame_base.size() == 1 && static_cast<std::uint8_t>(entry.frame_base[0]) == kFrameEnd;
-    for (const Range& range : ranges_of(entry, unit)) unit.functions.push_back({range, reader.at(), has_frame});
-  }
-}
-
 const DebugInfo::Unit* DebugInfo::unit_with(std::uint64_t offset) const {
-  const auto found =
-      std::ranges::find_if(units_, [&](const Unit& unit) { return is_within(offset, unit.begin, unit.end); });
+  const auto has_it = [&](const Unit& unit) { return offset >= unit.begin && offset < unit.end; };
+  const auto found = std::ranges::find_if(units_, has_it);
   return found != units_.end() ? &*found : nullptr;
-}
-
-std::string DebugInfo::name_of(const Entry& entry, int depth) const {
-  constexpr int kDeepest = 8;
-  if (!entry.linkage_name.empty()) return std::string(entry.linkage_name);
-  const Unit* const unit = entry.origin != 0 && depth < kDeepest ? unit_with(entry.origin) : nullptr;
-  if (unit == nullptr) return std::string(entry.name);
-  ByteReader reader = reader_at(entry.origin);
-  const Entry origin = entry_at(*unit, reader);
-  std::string name = origin.ok ? name_of(origin, depth + 1) : std::string();
-  return name.empty() ? std::string(entry.name) : name;
-}
-
-TypeEntry DebugInfo::type_at(std::uint64_t offset) const {
-  TypeEntry type;
-  for (int names = 0; offset != 0 && names < kMostNames; ++names) {
-    const Unit* const unit = unit_with(offset);
-    if (unit == nullptr) return type;
-    ByteReader reader = reader_at(offset);
-    const Entry entry = entry_at(*unit, reader);
-    if (!entry.ok) return type;
-    if (entry.tag == kTypedefTag || entry.tag == kConstTag || entry.tag == kVolatileTag) {
-      offset = entry.type;
-      continue;
-    }
-    type.at = offset;
-    type.name = entry.name;
-    type.bytes = entry.bytes;
-    type.type = entry.type;
-    switch (entry.tag) {
-      case kPointerTag:
-        type.is = TypeEntry::Is::kPointer;
-        break;
-      case kReferenceTag:
-      case kMoveTag:
-        type.is = TypeEntry::Is::kReference;
-        break;
-      case kArrayTag:
-        type.is = TypeEntry::Is::kArray;
-        break;
-      case kEnumTag:
-        type.is = TypeEntry::Is::kUnsigned;
-        break;
-      case kNumberTag:
-        type.is = entry.encoding == kSigned || entry.encoding == kSignedChar ? TypeEntry::Is::kSigned
-                                                                             : TypeEntry::Is::kUnsigned;
-        break;
-      case kClassTag:
-      case kStructTag:
-        type.is = TypeEntry::Is::kDeclared;
-        if (!entry.is_declaration) add_members(*unit, entry, reader, type);
-        break;
-      default:
-        break;
-    }
-    return type;
-  }
-  return type;
-}
-
-/// @param reader  behind the entry of the class
-void DebugInfo::add_members(const Unit& unit, const Entry& of, ByteReader& reader, TypeEntry& type) const {
-  type.is = TypeEntry::Is::kClass;
-  for (int depth = of.has_children ? 1 : 0; depth > 0 && reader.ok() && reader.at() < unit.end;) {
-    const Entry entry = entry_at(unit, reader);
-    if (!entry.ok) return;
-    if (entry.tag == 0) --depth;
-    if (depth == 1 && (entry.tag == kMemberTag || entry.tag == kBaseTag) && entry.has_member_offset) {
-      type.members.push_back({entry.name, entry.member_offset, entry.type, entry.tag == kBaseTag});
-    }
-    if (depth == 1 && entry.tag == kParameterTag) type.parameters.push_back(entry.type);
-    if (entry.tag != 0 && entry.has_children) ++depth;
-  }
-}
-
-const TypeEntry::Member* TypeEntry::member(std::string_view name_of_it) const {
-  const auto found = std::ranges::find(members, name_of_it, &Member::name);
-  return found != members.end() && !found->is_base ? &*found : nullptr;
-}
-
-const TypeEntry::Member* TypeEntry::base(const DebugInfo& info, std::string_view beginning) const {
-  const auto found = std::ranges::find_if(
-      members, [&](const Member& each) { return each.is_base && info.type_at(each.type).name.starts_with(beginning); });
-  return found != members.end() ? &*found : nullptr;
-}
-
-/// A variable with what its declaration says, which may be another entry.
-std::optional<FrameVariable> DebugInfo::declared(const Unit& unit, const Entry& entry) const {
-  FrameVariable variable;
-  Entry declaration = entry;
-  const Unit* declaring = &unit;
-  if (const Unit* other = entry.origin != 0 ? unit_with(entry.origin) : nullptr; other != nullptr) {
-    ByteReader reader = reader_at(entry.origin);
-    declaration = entry_at(*other, reader);
-    declaring = other;
-  }
-  const TypeEntry type = type_at(entry.type != 0 ? entry.type : declaration.type);
-  const bool refers = type.is == TypeEntry::Is::kPointer || type.is == TypeEntry::Is::kReference;
-  const bool is_declared = type.is == TypeEntry::Is::kDeclared;  // defined elsewhere, with a size that is not known
-  const bool is_object = type.is == TypeEntry::Is::kClass || type.is == TypeEntry::Is::kArray || is_declared;
-  if ((!refers && !is_object) || (is_object && !is_declared && type.bytes == 0) || declaration.name.empty())
-    return std::nullopt;
-  variable.bytes = is_object ? type.bytes : 0;
-  variable.type = type.at;
-  variable.name = declaration.name;
-  variable.unit = declaring->lines;
-  variable.file = declaration.file;
-  variable.line = declaration.line;
-  variable.is_argument = entry.tag == kArgumentTag;
-  return variable;
-}
-
-void DebugInfo::add_variable(const Unit& unit, const Entry& entry, Found& found) const {
-  ByteReader place(entry.place);
-  if (entry.place.empty() || place.byte() != kFromBase) return;
-  const std::int64_t offset = place.sleb();
-  if (!place.ok() || !place.at_end()) return;
-  std::optional<FrameVariable> variable = declared(unit, entry);
-  if (!variable) return;
-  variable->offset = offset;
-  variable->level = found.calls.size();
-  variable->is_in_block = found.is_in_block;
-  if (!found.calls.empty()) variable->function = found.calls.back().function;
-  found.variables.push_back(*std::move(variable));
-}
-
-/// Follows the children from an offset on down to what is at the instruction.
-void DebugInfo::descend(const Unit& unit, std::uint64_t from, Address instruction, Found& found) const {
-  ByteReader reader = reader_at(from);
-  for (int depth = 1; depth > 0 && reader.ok() && reader.at() < unit.end;) {
-    const Entry entry = entry_at(unit, reader);
-    if (!entry.ok) return;
-    if (entry.tag == 0) --depth;
-    if (depth == 1 && (entry.tag == kVariableTag || entry.tag == kArgumentTag)) add_variable(unit, entry, found);
-    if (depth == 1 && (entry.tag == kInlinedTag || entry.tag == kBlockTag)) {
-      const std::vector<Range> ranges = ranges_of(entry, unit);
-      const bool is_here = std::ranges::any_of(
-          ranges, [&](const Range& range) { return is_within(instruction, range.begin, range.end); });
-      if (is_here && entry.tag == kInlinedTag) {
-        found.calls.push_back({name_of(entry), unit.lines, entry.call_file, entry.call_line});
-      }
-      if (is_here && !entry.has_children) return;
-      found.is_in_block |= is_here;
-      if (is_here) continue;  // its children come next, and are what is looked at from here on
-    }
-    if (entry.tag != 0 && entry.has_children) ++depth;
-  }
-}
-
-std::pair<const DebugInfo::Unit*, const DebugInfo::Function*> DebugInfo::function_at(Address instruction) {
-  const auto covers = [&](const Range& range) { return is_within(instruction, range.begin, range.end); };
-  for (Unit& unit : units_) {
-    if (std::ranges::none_of(unit.covers, covers)) continue;
-    index(unit);
-    const auto function = std::ranges::find_if(unit.functions, covers, &Function::range);
-    if (function != unit.functions.end()) return {&unit, &*function};
-  }
-  return {};
-}
-
-std::vector<InlinedCall> DebugInfo::inlined_at(Address instruction) {
-  Found found;
-  if (const auto [unit, function] = function_at(instruction); function != nullptr) {
-    descend(*unit, function->children, instruction, found);
-  }
-  std::ranges::reverse(found.calls);
-  return found.calls;
-}
-
-std::vector<FrameVariable> DebugInfo::variables_at(Address instruction) {
-  Found found;
-  if (const auto [unit, function] = function_at(instruction); function != nullptr && function->has_frame) {
-    descend(*unit, function->children, instruction, found);
-  }
-  return found.variables;
-}
-
-std::vector<std::pair<Address, std::uint64_t>> DebugInfo::functors() {
-  std::vector<std::pair<Address, std::uint64_t>> all;
-  if (info_.size() > kMostSearched) return all;
-  for (Unit& unit : units_) {
-    index(unit);
-    all.insert(all.end(), unit.functors.begin(), unit.functors.end());
-  }
-  return all;
-}
-
-std::vector<FrameVariable> DebugInfo::statics() {
-  std::vector<FrameVariable> all;
-  if (info_.size() > kMostSearched) return all;
-  for (Unit& unit : units_) {
-    index(unit);
-    all.insert(all.end(), unit.statics.begin(), unit.statics.end());
-  }
-  return all;
 }
 
 }  // namespace dcmt::recorder

@@ -90,6 +90,7 @@ class DebugInfo {
   using Shapes = std::map<std::uint64_t, Shape>;
   struct Range {
     scan::Address begin = 0, end = 0;
+    [[nodiscard]] bool has(scan::Address address) const { return address >= begin && address < end; }
   };
   /// An entry, with the attributes that matter here.
   struct Entry {
@@ -154,6 +155,9 @@ class DebugInfo {
   [[nodiscard]] std::optional<FrameVariable> declared(const Unit& unit, const Entry& entry) const;
   void add_variable(const Unit& unit, const Entry& entry, Found& found) const;
   void add_members(const Unit& unit, const Entry& of, ByteReader& reader, TypeEntry& type) const;
+  /// This part of all units; none of a file with much debug information.
+  template <class Part>
+  [[nodiscard]] std::vector<Part> of_all(std::vector<Part> Unit::*part);
   [[nodiscard]] ByteReader reader_at(std::uint64_t offset) const;
 
   std::string_view info_, shape_bytes_, texts_, line_texts_, text_offsets_, addresses_, range_lists_, old_ranges_;

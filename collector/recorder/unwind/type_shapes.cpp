@@ -22,7 +22,7 @@ constexpr std::uint64_t kAddressBytes = 8;
 /// Names of members of libstdc++.
 bool is_reserved(std::string_view name) { return name.starts_with('_'); }
 
-/// Torch's own objects, whose layout the decoders of references know.
+/// Torch's own objects, which the decoders of references read by their own layout.
 bool is_object_of_torch(std::string_view name) {
   return name == "TensorImpl" || name == "StorageImpl" || name == "Node";
 }

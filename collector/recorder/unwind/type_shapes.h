@@ -1,5 +1,5 @@
-// The shapes of types that lead to tensors, by debug information. Knows libstdc++'s containers and pointers, and
-// torch's.
+// The shapes of types that lead to tensors, by debug information: the program's classes, libstdc++'s containers and
+// pointers, and torch's.
 #pragma once
 
 #include <cstdint>
