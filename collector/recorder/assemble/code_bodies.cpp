@@ -84,7 +84,6 @@ void CodeBodies::add_again(std::string_view bytes) {
 }
 
 void CodeBodies::learn(const wire::CodeBodyRecord& record, std::string_view data) {
-  answers_.clear();
   Body& body = bodies_[record.code];
   body.python = static_cast<int>(record.python & 0xffff);
   Part& part = body.parts[record.header.aux - 1];

@@ -62,7 +62,7 @@ class CodeBodies {
   Journal& journal_;
   std::unordered_map<std::uint64_t, Body> bodies_;
   std::size_t bytes_ = 0;
-  std::map<Question, Expected<VariableFlow>> answers_;  ///< of complete code objects
+  std::map<Question, Expected<VariableFlow>> answers_;  ///< of complete code objects, which do not change
 };
 
 }  // namespace dcmt::recorder

@@ -37,7 +37,7 @@ class Samplers {
   /// Samples now: the program has ended, and its memory still exists.
   Status sample_last();
   /// Asks the process to track sizes of small blocks of which it keeps more and more. With a detail that tracks all of
-  /// them, their holders are looked for from then on.
+  /// them, readings search their holders from then on.
   /// @param pid  a process whose memory may be read
   void follow_small_growth(pid_t pid);
   /// Writes the limits of the process's memory to meta.
