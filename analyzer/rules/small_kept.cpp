@@ -7,6 +7,7 @@
 #include <queue>
 #include <set>
 
+#include "analyzer/rules/small_counted.h"
 #include "analyzer/storages/group_names.h"
 #include "analyzer/storages/stacks.h"
 #include "trace/base/followed_bytes.h"
@@ -18,6 +19,9 @@ namespace {
 constexpr std::size_t kFirst = 2;
 /// What has grown from the begin on has added at least this share of what it adds later.
 constexpr double kFromBegin = 0.75;
+
+/// A reading that counted less of what the sums had before sizes got rows has not seen all.
+constexpr double kCountedAll = 0.9;
 
 /// What of the small storages the program itself needs: those of the rounds of growing ones that it needs.
 class Needed {
@@ -194,6 +198,7 @@ std::vector<Gap> SmallKept::gaps(const Holder& holder) const {
   std::vector<Gap> gaps;
   const std::int64_t bytes = bytes_of(holder);
   if (bytes == 0) return gaps;
+  if (is_counted(holder)) return gaps_of_counted(holder);
   const Rounds& rounds = turns_of(holder);
   std::int64_t others = std::numeric_limits<std::int64_t>::max();
   if (const Scan* scan = data_.owners.scan(holder.found.scan); scan != nullptr && holder.found.bytes.value > 0)
@@ -213,6 +218,37 @@ std::vector<Gap> SmallKept::gaps(const Holder& holder) const {
       if (span.ended() && next >= span.to_seq) next = {};
       if (part.value > 0) gaps.push_back({.block = sum.block, .from = now, .to = next, .part = part});
     }
+  }
+  return gaps;
+}
+
+bool SmallKept::is_counted(const Holder& holder) const {
+  const std::optional<Earlier> earlier = this->earlier(holder);
+  return holder.found.bytes.value > 0 && (!earlier || static_cast<double>(holder.found.bytes.value) >=
+                                                          kCountedAll * static_cast<double>(earlier->bytes));
+}
+
+std::vector<Gap> SmallKept::gaps_of_counted(const Holder& holder) const {
+  std::vector<Gap> gaps;
+  const Scan* scan = data_.owners.scan(holder.found.scan);
+  if (scan == nullptr) return gaps;
+  const SmallCounted counted(data_, turns_of(holder), holder.storages, holder.found.bytes.value, scan->from);
+  const std::vector<SmallCounted::Kept>& kept = counted.kept();
+  std::size_t next = 0;
+  for (const Sum& sum : sums_) {
+    const Span& span = sum.block->span;
+    while (next < kept.size() && kept[next].from <= span.from_seq) ++next;
+    const auto add = [&](std::size_t last, Sequence from, Sequence to) {
+      const Bytes part(std::min({kept[last].bytes, stays_at(from), sum.block->bytes.value}));
+      if (part.value > 0) gaps.push_back({.block = sum.block, .from = from, .to = to, .part = part});
+    };
+    // What is needed may change while the sum stays the same.
+    std::size_t last = next;
+    for (; last < kept.size() && (!span.ended() || kept[last].from < span.to_seq); ++last) {
+      const Sequence from = last == next ? span.from_seq : kept[last - 1].from;
+      if (last > 0) add(last - 1, from, kept[last].from);
+    }
+    if (last > 0) add(last - 1, last == next ? span.from_seq : kept[last - 1].from, {});
   }
   return gaps;
 }

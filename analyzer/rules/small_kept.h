@@ -62,6 +62,9 @@ class SmallKept {
   [[nodiscard]] std::optional<Earlier> earlier(const Holder& holder) const;
   /// Steps, or other turns that begin before its storages have rows.
   [[nodiscard]] const Rounds& turns_of(const Holder& holder) const;
+  /// True if a reading counted all that the sums have of it.
+  [[nodiscard]] bool is_counted(const Holder& holder) const;
+  [[nodiscard]] std::vector<Gap> gaps_of_counted(const Holder& holder) const;
   [[nodiscard]] std::int64_t bytes_of(const Holder& holder) const;
   /// What something else has all the time, by a reading.
   [[nodiscard]] std::int64_t others_at(Sequence read, const Rounds& rounds, Sequence since) const;

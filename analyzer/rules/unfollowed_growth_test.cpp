@@ -33,7 +33,7 @@ TraceData steps_with(TestTrace& trace, int steps, const std::function<std::int64
       sums + ")");
 }
 
-std::optional<Remark> remark_of(int steps, const std::function<std::int64_t(int)>& sum) {
+std::optional<Remark> unfollowed_remark(int steps, const std::function<std::int64_t(int)>& sum) {
   TestTrace trace;
   return unfollowed_growth(steps_with(trace, steps, sum));
 }
@@ -52,13 +52,13 @@ TEST(UnfollowedGrowth, IsWhatTheirSumGrowsByInAStep) {
 }
 
 TEST(UnfollowedGrowth, IsNoneOfWhatFillsUpOrComesAndGoes) {
-  const auto is_silent = [](const std::function<std::int64_t(int)>& sum) { return !remark_of(60, sum); };
+  const auto is_silent = [](const std::function<std::int64_t(int)>& sum) { return !unfollowed_remark(60, sum); };
   EXPECT_TRUE(is_silent([](int) { return 900'000; }));
   EXPECT_TRUE(is_silent([](int step) { return 16'384 * std::min(step + 1, 30); })) << "a ring";
   EXPECT_TRUE(is_silent([](int step) { return 16'384 * (1 + step % 10); })) << "dropped now and then";
   EXPECT_TRUE(is_silent([](int step) { return 10'000 + (step < 5 ? 0 : 4'000'000); })) << "made once";
   EXPECT_TRUE(is_silent([](int step) { return 10'000 + 64 * step; })) << "a log of numbers";
-  EXPECT_FALSE(remark_of(8, [](int step) { return 16'384 * (step + 1); })) << "too short";
+  EXPECT_FALSE(unfollowed_remark(8, [](int step) { return 16'384 * (step + 1); })) << "too short";
 }
 
 }  // namespace
