@@ -17,6 +17,7 @@
 #include "analyzer/rules/holder_path.h"
 #include "analyzer/rules/own_use.h"
 #include "analyzer/rules/rules.h"
+#include "analyzer/rules/same_ways.h"
 #include "analyzer/rules/small_kept.h"
 #include "analyzer/rules/used_modules.h"
 #include "analyzer/rules/usual_holders.h"
@@ -427,6 +428,7 @@ std::vector<Finding> grows(const TraceData& data, const Releases&) {
     const StringId device = device_of(data, group.held.first());
     const Sequence began = group.began();
     group.held.move_to(growth);
+    free_what_the_same_ways_lead_to(data, group.in_container, growth);
     std::vector<StackId> made_at;
     for (const GrowingSite& site : growth.sites) made_at.push_back(site.stack);
     growth.stored_by = stored_by(data, growth.holder, made_at, way_to(data, growth));

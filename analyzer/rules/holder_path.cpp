@@ -131,4 +131,15 @@ bool are_of_one_object(std::string_view path, std::string_view other) {
   return differ == 1;
 }
 
+std::string without_entries(std::string_view path) {
+  std::string key;
+  int depth = 0;
+  for (const char letter : path) {
+    if (letter == '[') ++depth;
+    if (depth == 0 && (letter < '0' || letter > '9')) key += letter;
+    if (letter == ']') --depth;
+  }
+  return key;
+}
+
 }  // namespace dcmt::analyzer

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <set>
+#include <string>
 #include <string_view>
 
 namespace dcmt::analyzer {
@@ -32,5 +33,8 @@ struct PathEnd {
 /// "main.Cloud.near.values" and "main.Cloud.far.values". What two variables of a function or a module lead to is not of
 /// one object.
 [[nodiscard]] bool are_of_one_object(std::string_view path, std::string_view other);
+
+/// "main: rows[].x" for "main: rows[3].x": without entries, and without the number of nodes on the way.
+[[nodiscard]] std::string without_entries(std::string_view path);
 
 }  // namespace dcmt::analyzer

@@ -27,18 +27,6 @@ std::size_t changes_by(const NextValues::Changes& changes, Sequence at) {
   return static_cast<std::size_t>(std::ranges::upper_bound(changes.at, at) - changes.at.begin());
 }
 
-/// "main: rows[].x" for "main: rows[3].x": without entries, and without the number of nodes on the way.
-std::string without_entries(std::string_view path) {
-  std::string key;
-  int depth = 0;
-  for (const char letter : path) {
-    if (letter == '[') ++depth;
-    if (depth == 0 && (letter < '0' || letter > '9')) key += letter;
-    if (letter == ']') --depth;
-  }
-  return key;
-}
-
 /// The same without repeated links: "main: last.previous.value" for "main: last.previous.previous.value".
 std::string without_repeats(std::string_view path) {
   std::string key = without_entries(path);
