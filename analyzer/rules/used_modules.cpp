@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <vector>
 
 namespace dcmt::analyzer {
 namespace {
@@ -23,6 +24,11 @@ ModuleId module_of(const TraceData& data, StorageId storage) {
   return held != nullptr ? held->module : ModuleId();
 }
 
+bool is_parameter(const TraceData& data, StorageId storage) {
+  const Held* held = data.owners.of(storage);
+  return held != nullptr && held->role == kParameter;
+}
+
 /// The birth of the latest whose module has run: a layer that was just added may not have.
 Sequence latest_that_ran(const TraceData& data, const OutlivingSite& site, const std::map<ModuleId, Sequence>& runs) {
   for (auto living = site.living.rbegin(); living != site.living.rend(); ++living) {
@@ -37,7 +43,9 @@ Sequence latest_that_ran(const TraceData& data, const OutlivingSite& site, const
 
 void leave_out_used(const TraceData& data, GrowingSites& growing) {
   const std::map<ModuleId, Sequence> runs = latest_runs(data);
-  for (auto& [stack, site] : growing.sites) {
+  std::vector<StackId> in_use;
+  bool have_parameters = false;
+  for (const auto& [stack, site] : growing.sites) {
     const Sequence last = latest_that_ran(data, site, runs);
     if (!last.valid() || site.replaces()) continue;
     std::set<StorageId> used;
@@ -50,9 +58,12 @@ void leave_out_used(const TraceData& data, GrowingSites& growing) {
         if (run != runs.end() && run->second > last) used.insert((*living)->storage->id);
       }
     }
-    if (2 * used.size() > site.living.size()) site.living.clear();
+    if (2 * used.size() <= site.living.size()) continue;
+    in_use.push_back(stack);
+    have_parameters |= std::ranges::any_of(used, [&](StorageId each) { return is_parameter(data, each); });
   }
-  std::erase_if(growing.sites, [](const auto& each) { return each.second.living.empty(); });
+  if (!have_parameters) return;
+  for (const StackId each : in_use) growing.sites.erase(each);
 }
 
 }  // namespace dcmt::analyzer

@@ -18,7 +18,8 @@ constexpr int kMembers = 12;
 /// A program that trains one module after the other and keeps all. `asked` of them run at the end.
 /// @param replaces  one module gets a new parameter each time
 /// @param all  in each turn, all run that there are, but not the last one, which is added at the end
-std::size_t growing(int asked, bool replaces, bool all = false) {
+/// @param role  what the modules have
+std::size_t growing(int asked, bool replaces, bool all = false, const char* role = "parameter") {
   TestTrace trace;
   std::string modules;
   const auto run = [&](int member) {
@@ -29,7 +30,7 @@ std::size_t growing(int asked, bool replaces, bool all = false) {
   for (int i = 0; i < kMembers; ++i) {
     trace.stack = {{"train.py", "main", 21}};
     const Handle parameter = trace.allocate(100);
-    trace.held(parameter, {.containers = {"main: members"}, .path = "main: members[0]", .role = "parameter"});
+    trace.held(parameter, {.containers = {"main: members"}, .path = "main: members[0]", .role = role});
     modules +=
         "UPDATE held SET module = (SELECT module.id FROM module JOIN string ON string.id = module.name "
         "WHERE string.text = 'm" +
@@ -54,6 +55,8 @@ TEST(UsedModules, ModulesThatOnlyRanBeforeTheNextOneWasMadeAreNot) { EXPECT_EQ(g
 TEST(UsedModules, LayersThatAreAddedAreInUseButForTheLastOne) { EXPECT_EQ(growing(0, false, true), 0u); }
 
 TEST(UsedModules, TheBestOfManyIsNotMostOfThem) { EXPECT_EQ(growing(3, false), 1u); }
+
+TEST(UsedModules, ModulesThatOnlyHaveBuffersAreNoLargerModel) { EXPECT_EQ(growing(0, false, true, "buffer"), 1u); }
 
 TEST(UsedModules, AModuleUsesItsLatestParameterOnly) { EXPECT_EQ(growing(kMembers, true), 1u); }
 
