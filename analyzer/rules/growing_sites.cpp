@@ -56,6 +56,7 @@ class Places {
         end_(end),
         clocks_{WorkClock(data, end, turns, Work::kEnds), WorkClock(data, end, turns, Work::kSmallToo),
                 WorkClock(data, end, turns, Work::kTurnsOnly)},
+        large_made_(data, end, turns, Work::kLargeMade),
         turns_(std::move(turns)) {
     for (const Storage& storage : data.storages) {
       if (storage.bytes.value > 0 && storage.span.from_seq <= end && !is_gathered(data, storage.id))
@@ -93,6 +94,8 @@ class Places {
   /// Where a program works on small values only, nothing ends that is tracked. And a compiler in the first turns of a
   /// loop makes and drops more than all later turns do.
   const std::array<WorkClock, 3> clocks_;
+  /// Says when, but not whether the program goes on.
+  const WorkClock large_made_;
   const std::vector<Sequence> turns_;
   std::unordered_map<StackId, Born> born_;
 };
@@ -268,8 +271,8 @@ Born Places::growing(const Born& born) const {
   std::ranges::copy_if(born, std::back_inserter(kept), [this](const Storage* each) { return lives_on(each); });
   const auto spreads = [&](const WorkClock& clock) { return is_even(clock, kept) && is_beyond(clock, born, kept); };
   const bool grows = kept.size() >= kFewestBirths && (kept.size() > kFewestBirths || last_is_kept(kept)) &&
-                     std::ranges::any_of(clocks_, spreads) && goes_on(born, kept) && are_more_at_once(born, kept) &&
-                     !converts(kept);
+                     (std::ranges::any_of(clocks_, spreads) || spreads(large_made_)) && goes_on(born, kept) &&
+                     are_more_at_once(born, kept) && !converts(kept);
   return grows ? kept : Born();
 }
 

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "analyzer/testing/test_trace.h"
+#include "trace/base/followed_bytes.h"
 
 namespace dcmt::analyzer {
 namespace {
@@ -81,6 +82,21 @@ TEST(GrowingSites, SmallBlocksThatEndAreWork) {
         "DELETE FROM storage WHERE id IN (" +
         sums + ")");
     EXPECT_EQ(growing_sites(data).sites.size(), works ? 1u : 0u);
+  }
+}
+
+/// Small storages have rows once their size grows, here after most of the growth. So much more ends then.
+TEST(GrowingSites, LaterRowsOfSmallStoragesDoNotMakeGrowthUneven) {
+  for (const bool goes_on : {true, false}) {
+    TestTrace trace;
+    for (int i = 0; i < 60; ++i) {
+      at_line(trace, 1);
+      for (int small = 0; small < (i < 40 ? 1 : 50); ++small) trace.drop(trace.allocate(100));
+      at_line(trace, kLine);
+      if (i < 40 || goes_on) trace.allocate(kFollowedBytes);
+    }
+    TraceData data;
+    EXPECT_EQ(growing(trace, data).has_value(), goes_on);
   }
 }
 

@@ -5,6 +5,7 @@
 #include <map>
 
 #include "analyzer/storages/group_names.h"
+#include "trace/base/followed_bytes.h"
 
 namespace dcmt::analyzer {
 namespace {
@@ -22,6 +23,23 @@ std::vector<Sequence> ends_of_small_blocks(const TraceData& data, Sequence end) 
   return ends;
 }
 
+/// The births of large storages before which something has ended since the one before.
+std::vector<Sequence> births_after(const TraceData& data, Sequence end, const std::vector<Sequence>& ends) {
+  std::vector<Sequence> births;
+  for (const Storage& storage : data.storages) {
+    if (storage.bytes.value >= kFollowedBytes && storage.span.from_seq <= end) births.push_back(storage.span.from_seq);
+  }
+  std::ranges::sort(births);
+  std::vector<Sequence> after;
+  auto next = ends.begin();
+  for (const Sequence birth : births) {
+    const auto until = std::lower_bound(next, ends.end(), birth);
+    if (until != next) after.push_back(birth);
+    next = until;
+  }
+  return after;
+}
+
 }  // namespace
 
 WorkClock::WorkClock(const TraceData& data, Sequence end, const std::vector<Sequence>& turns, Work counted)
@@ -31,8 +49,10 @@ WorkClock::WorkClock(const TraceData& data, Sequence end, const std::vector<Sequ
       ticks_.push_back(storage.span.to_seq);
   }
   std::ranges::copy_if(turns, std::back_inserter(ticks_), [end](Sequence turn) { return turn <= end; });
-  if (counted == Work::kSmallToo) std::ranges::copy(ends_of_small_blocks(data, end), std::back_inserter(ticks_));
+  if (counted == Work::kSmallToo || counted == Work::kLargeMade)
+    std::ranges::copy(ends_of_small_blocks(data, end), std::back_inserter(ticks_));
   std::ranges::sort(ticks_);
+  if (counted == Work::kLargeMade) ticks_ = births_after(data, end, ticks_);
   double without = 0;
   for (const Interval& interval : data.intervals) {
     if (interval.kept != Kept::kNo) continue;

@@ -12,6 +12,8 @@ enum class Work {
   kEnds,       ///< storages that have died, and turns
   kSmallToo,   ///< and each time that small blocks, whose storages have no rows, became fewer
   kTurnsOnly,  ///< a compiler's work in a loop's first turn is as much as many later turns make
+  kLargeMade,  ///< births of storages of followed sizes, but only one between two of the others: these become many once
+               ///< smaller sizes are followed, too, as those that grow are
 };
 
 /// The work of a program up to a point: the storages that have died, and the steps and backward passes that have ended.
