@@ -21,6 +21,7 @@ constexpr Address kDequeBlock = 64, kDequeFirstBlock = 24, kDequeItems = 8, kDeq
 constexpr Address kPartialFunction = 16, kPartialArguments = 24, kPartialKeywords = 32, kPartialDict = 40;
 constexpr std::int64_t kLruFirstMember = 56;
 constexpr Address kLruKey = 40, kLruResult = 48;
+constexpr std::string_view kTask = "_asyncio.Task";
 /// A context's variables (Python/context.c, hamt.c): a tree, whose nodes have pairs of a variable and its value, or of
 /// nothing and a node; or 32 nodes.
 constexpr std::string_view kContextType = "_contextvars.Context", kTree = "hamt", kTreePairs = "hamt_bitmap_node",
@@ -431,6 +432,11 @@ void PythonObjects::attributes(Address object, const PythonType& type) {
   found_.python(memory_.word(object + end + type.dict_offset), ".__dict__", 0);
 }
 
+bool PythonObjects::is_suspended(Address object) {
+  const PythonType* type = types_.python_types.type_of(memory_, object);
+  return type != nullptr && type->kind == Kind::kGenerator;
+}
+
 void PythonObjects::words(Address object, const PythonType& type, std::int64_t from) {
   std::int64_t size = type.basic_size;
   if (type.item_size > 0) {
@@ -449,6 +455,8 @@ void PythonObjects::words(Address object, const PythonType& type, std::int64_t f
     const std::size_t before = found_.count();
     if (member != type.members.end()) {
       found_.python(word, member->name);
+    } else if (type.name == kTask && is_suspended(word)) {
+      found_.python(word, " (coroutine)");  // versions of Python have it at other offsets
     } else {
       found_.python(word, Label::kWord, small(offset), kThroughAGuess);
     }

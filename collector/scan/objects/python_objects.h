@@ -67,6 +67,8 @@ class PythonObjects {
   /// Those that a class statement declares by __slots__, or that are known, of a class whose base has a decoder.
   void members(Address object, const PythonType& type);
   void attributes(Address object, const PythonType& type);
+  /// True for a coroutine, or another generator.
+  [[nodiscard]] bool is_suspended(Address object);
   void words(Address object, const PythonType& type, std::int64_t from);
 
   Mirror& memory_;

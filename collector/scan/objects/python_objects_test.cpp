@@ -143,6 +143,21 @@ TEST_F(PythonObjectsTest, ACensusOfVariablesFollowsBoundMethodsOfC) {
   }
 }
 
+TEST_F(PythonObjectsTest, ACensusOfVariablesFollowsATasksCoroutine) {
+  constexpr Address kTask = kValues, kCoroutine = kValues + 3 * kPage, kCoroutineOffset = 128;
+  process_.write_object(kTask, kTask + kPage, "_asyncio.Task", 176);
+  process_.write_object(kCoroutine, kCoroutine + 256, "coroutine", 128);
+  process_.set(kTask + kCoroutineOffset, kCoroutine);
+  Mirror memory(process_);
+  PythonObjects objects(memory, types_);
+  Graph graph(objects, {.dearest = 2});
+  graph.add_root({.address = kTask, .kind = Kind::kObject, .name = "main.waiting"}, 0);
+  graph.explore();
+  PythonText text(memory, types_);
+  Paths paths(graph, memory, types_, text);
+  EXPECT_EQ(paths.text_of(paths.way_to(graph.find(kCoroutine, Kind::kGenerator))), "main.waiting (coroutine)");
+}
+
 TEST_F(PythonObjectsTest, AnEntryKeepsTheNameThatItHadWhenItWasRead) {
   process_.write_table(kTable, 1, kValues);
   process_.set_first_key(kTable, kDict);
