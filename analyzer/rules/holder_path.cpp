@@ -1,6 +1,7 @@
 #include "analyzer/rules/holder_path.h"
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <vector>
 
@@ -12,7 +13,8 @@ namespace dcmt::analyzer {
 namespace {
 
 constexpr std::string_view kResults = " (lru_cache)";
-constexpr std::string_view kQueue = " (queue)";     // the items of an object in C
+constexpr std::string_view kQueue = " (queue)";  // the items of an object in C
+constexpr std::array<std::string_view, 3> kOfModules = {"_modules", "_buffers", "_parameters"};
 constexpr std::string_view kSuspended = "_frame ";  // "main.gi_frame", with the function that it runs
 
 struct RootAndRest {
@@ -33,6 +35,15 @@ void add_names(std::string_view path, std::set<std::string_view>& names) {
     const std::string_view name = path.substr(0, path.find('.'));
     if (is_name(name) && !name.starts_with("__")) names.insert(name);
     path.remove_prefix(std::min(name.size() + 1, path.size()));
+  }
+}
+
+/// The names behind the dots of a path.
+void add_attributes(std::string_view path, std::set<std::string_view>& names) {
+  for (std::size_t dot = path.find('.'); dot != npos; dot = path.find('.', dot + 1)) {
+    const std::string_view rest = path.substr(dot + 1);
+    const std::string_view name(rest.begin(), std::ranges::find_if_not(rest, is_of_name));
+    if (is_name(name) && !name.starts_with("__")) names.insert(name);
   }
 }
 
@@ -105,6 +116,29 @@ std::set<std::string_view> names_on_path(std::string_view holder) {
     if (is_name(key)) names.insert(key);
   }
   return names;
+}
+
+std::set<std::string_view> attributes_from_holder(std::string_view holder, std::string_view path) {
+  const std::string_view end = last_name(holder);
+  std::set<std::string_view> names;
+  if (std::ranges::find(kOfModules, end) != kOfModules.end()) {
+    holder.remove_suffix(end.size());
+    add_attributes(holder.substr(holder.rfind(']') + 1), names);
+  } else if (const std::size_t at = path.rfind(end); at != npos && !end.empty()) {
+    add_attributes(path.substr(path.find_last_of(".: ", at) + 1 == at && at > 0 ? at - 1 : at), names);
+  }
+  return names;
+}
+
+std::set<std::string_view> suspended_from_holder(std::string_view holder, std::string_view path) {
+  std::set<std::string_view> functions;
+  const std::size_t end = path.rfind(last_name(holder));
+  for (std::size_t at = path.find(kSuspended, std::min(end, path.size())); at != npos;
+       at = path.find(kSuspended, at + 1)) {
+    const std::string_view rest = path.substr(at + kSuspended.size());
+    if (const std::string_view name = last_name(rest.substr(0, rest.find(' '))); is_name(name)) functions.insert(name);
+  }
+  return functions;
 }
 
 std::set<std::string_view> links_of_cycle(std::string_view holder) {

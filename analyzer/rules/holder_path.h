@@ -15,6 +15,7 @@ struct PathEnd {
   std::string_view name;       ///< empty: the path ends in something else (a cell, a cache in C)
   std::string_view function;   ///< of which it is a local variable; empty: an attribute, or a module's variable
   bool attribute = false;      ///< of any object
+  bool is_parameter = false;   ///< a new value of it puts nothing into what the caller has
   std::string_view link = {};  ///< "before" of a chain "head.before….value": from one object to the next
 };
 [[nodiscard]] PathEnd end_of_path(std::string_view holder);
@@ -22,6 +23,15 @@ struct PathEnd {
 /// The names of a path, without the module or function at its root: "pending" and "queue" of "main.pending.queue";
 /// those that it has as keys, "stack" of "main.local (by thread)[…]['stack']"; and the classes of a cycle.
 [[nodiscard]] std::set<std::string_view> names_on_path(std::string_view holder);
+
+/// The attributes by which a path leads from its holder to what it keeps, the holder's own included: "loggerDict",
+/// "handlers" and "state" of "logging.loggerDict['a'].handlers[0].state['w']", which "logging.loggerDict" keeps. A
+/// module's own dictionary has no name in a path: of "main: net.hooks._modules" the names before it count.
+[[nodiscard]] std::set<std::string_view> attributes_from_holder(std::string_view holder, std::string_view path);
+
+/// The suspended functions by which a path leads from its holder to what it keeps: "close" of "main:
+/// stop._waiters[0].gi_frame App.close (app.py:41): session", which "main: stop._waiters" keeps.
+[[nodiscard]] std::set<std::string_view> suspended_from_holder(std::string_view holder, std::string_view path);
 
 /// The attributes that link the objects of a cycle: "out" of "cycle PyNode (ctx) → ThroughBackward.out → PyNode".
 [[nodiscard]] std::set<std::string_view> links_of_cycle(std::string_view holder);

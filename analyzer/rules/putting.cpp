@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <cstddef>
+#include <string>
 
 #include "analyzer/rules/python_source.h"
 
@@ -94,7 +96,7 @@ bool any_place(std::string_view line, const PathEnd& target, Is is) {
 
 bool puts_into_part(std::string_view line, const PathEnd& target) {
   return any_place(line, target, [&](std::string_view before, std::string_view rest) {
-    return puts(rest) || renews(rest, target.name) || is_put_into(before);
+    return puts(rest) || (!target.is_parameter && renews(rest, target.name)) || is_put_into(before);
   });
 }
 
@@ -137,6 +139,29 @@ bool leaves_as_it_is(std::string_view before) {
   before = trimmed(before);
   if (before.empty() || before.ends_with(',') || before.ends_with(" else")) return true;
   return before.ends_with('(') && last_word(trimmed(before.substr(0, before.size() - 1))).empty();
+}
+
+constexpr std::array<std::string_view, 5> kAddingWords = {"add", "append", "attach", "push", "register"};
+/// Shorter names are words of other names, too.
+constexpr std::size_t kShortestOne = 4;
+
+/// Without underscores and capitals: "addhandler" of "addHandler" and "add_handler".
+std::string in_one_word(std::string_view name) {
+  std::string word;
+  for (const char letter : name) {
+    if (letter != '_') word += static_cast<char>(std::tolower(static_cast<unsigned char>(letter)));
+  }
+  return word;
+}
+
+/// One of a collection's entries, in one word: "handler" of "handlers", "entry" of "_entries"; empty: its name is in
+/// the singular, or too short.
+std::string one_of(std::string_view collection) {
+  std::string word = in_one_word(collection);
+  if (!word.ends_with('s') || word.ends_with("ss")) return {};
+  word.pop_back();
+  if (word.ends_with("ie")) word.replace(word.size() - 2, 2, "y");
+  return word.size() >= kShortestOne ? word : std::string();
 }
 
 bool is_definition(std::string_view line) {
@@ -202,6 +227,23 @@ bool passes_function(std::string_view line, const std::set<std::string_view>& fu
                                : call.ends_with(',') || call.ends_with('=');
   };
   return std::ranges::any_of(functions, [&](std::string_view name) { return any_place_of(line, name, passes); });
+}
+
+bool adds_by_name(std::string_view line, const std::set<std::string_view>& collections) {
+  if (is_definition(line)) return false;
+  std::set<std::string> ones;
+  for (const std::string_view each : collections) ones.insert(one_of(each));
+  ones.erase("");
+  for (std::size_t open = line.find('('); !ones.empty() && open != npos; open = line.find('(', open + 1)) {
+    const std::string method = in_one_word(last_word(line.substr(0, open)));
+    const bool adds =
+        std::ranges::any_of(kAddingWords, [&](std::string_view word) { return method.starts_with(word); });
+    const bool has_arguments = open + 1 < line.size() && line[open + 1] != ')';
+    if (adds && has_arguments &&
+        std::ranges::any_of(ones, [&](const std::string& one) { return method.ends_with(one); }))
+      return true;
+  }
+  return false;
 }
 
 bool calls_function(std::string_view line, std::string_view function, const std::function<bool(std::string_view)>& of) {

@@ -33,6 +33,10 @@ namespace dcmt::analyzer {
 /// @param bound  only with an object
 [[nodiscard]] bool passes_function(std::string_view line, const std::set<std::string_view>& functions, bool bound);
 
+/// True if the line calls a method that is named after one of the collections, as `log.addHandler(h)` after "handlers"
+/// and `register_buffer("b", t)` after "_buffers".
+[[nodiscard]] bool adds_by_name(std::string_view line, const std::set<std::string_view>& collections);
+
 /// True if the line calls a function of this name. `of` says whether the object counts whose method it is; "": of none.
 [[nodiscard]] bool calls_function(std::string_view line, std::string_view function,
                                   const std::function<bool(std::string_view object)>& of);

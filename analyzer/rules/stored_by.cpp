@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "analyzer/rules/holder_path.h"
+#include "analyzer/rules/parameters.h"
 #include "analyzer/rules/putting.h"
 #include "analyzer/rules/user_files.h"
 #include "trace/base/printable.h"
@@ -17,6 +18,7 @@ namespace dcmt::analyzer {
 namespace {
 
 constexpr std::size_t kLongestText = 100;  ///< of a statement, characters
+constexpr int kMostPassed = 3;             ///< calls that pass a container on, one within the other
 
 StoringStatement statement(std::string_view site, const PythonSource::Line& line) {
   return {std::string(site) + ":" + std::to_string(line.number), printable(line.text.substr(0, kLongestText))};
@@ -133,6 +135,64 @@ FoundLines entries_used_in(const UserFile& file, const FoundLines& statements, s
     const bool counts = target.function.empty() || file.source.is_within(line, target.function);
     return counts && uses_entries(line.bare, target);
   });
+}
+
+/// What has the name of a path's end, as parameters of the functions that are given it.
+std::vector<PathEnd> parameters_with(const UserFiles& files, const PathEnd& target) {
+  std::vector<PathEnd> parameters;
+  files.each([&](const UserFile& file) {
+    for (const PythonSource::Line& line : file.source.lines()) {
+      if (&file.source.lines()[line.statement] != &line) continue;
+      if (!target.function.empty() && !file.source.is_within(line, target.function)) continue;
+      for (const Argument& argument : arguments_with(file.source.statement_of(line), target)) {
+        files.each([&](const UserFile& other) {
+          for (const std::string_view definition : definitions_of(other.source, argument.function)) {
+            const std::string_view name = parameter_for(definition, argument);
+            if (!name.empty())
+              parameters.push_back({.name = name, .function = argument.function, .is_parameter = true});
+          }
+        });
+      }
+    }
+  });
+  return parameters;
+}
+
+/// Statements of functions that are given what the holder's name has: `members.append(x)` in `def add(members, x)`,
+/// which is called as `add(league, net)`.
+FoundLines by_parameters(const UserFiles& files, std::string_view holder) {
+  const PathEnd end = end_of_path(holder);
+  if (end.name.empty() || !end.link.empty()) return {};
+  std::vector<PathEnd> targets{end};
+  FoundLines found;
+  for (int passed = 0; passed < kMostPassed && found.empty() && !targets.empty(); ++passed) {
+    std::vector<PathEnd> parameters;
+    for (const PathEnd& target : targets)
+      std::ranges::move(parameters_with(files, target), std::back_inserter(parameters));
+    for (const PathEnd& target : parameters) {
+      files.each([&](const UserFile& file) {
+        FoundLines here = lines_of(file, [&](const PythonSource::Line& line) {
+          return file.source.function_of(line) == target.function && puts_into(line.bare, target);
+        });
+        if (here.empty()) here = by_other_names(file, target);
+        std::ranges::move(here, std::back_inserter(found));
+      });
+    }
+    targets = std::move(parameters);
+  }
+  return found;
+}
+
+/// Calls of methods that are named after a collection from the holder on: `log.addHandler(h)` after "log.handlers[0]".
+FoundLines added_by_name(const UserFiles& files, std::string_view holder, std::string_view way) {
+  const std::set<std::string_view> collections = attributes_from_holder(holder, way);
+  FoundLines found;
+  files.each([&](const UserFile& file) {
+    std::ranges::move(
+        lines_of(file, [&](const PythonSource::Line& line) { return adds_by_name(line.bare, collections); }),
+        std::back_inserter(found));
+  });
+  return found;
 }
 
 /// True if a call with these arguments may be given what the line makes: `kept.add(net(x))`, but not `agent.play()`.
@@ -301,7 +361,9 @@ FoundLines calls_of(const UserFiles& files, const FoundLines& statements, std::s
   const std::set<std::string_view> functions = functions_of(statements, holder);
   FoundLines calls = files.callers_of(functions);
   if (!calls.empty()) return calls;
-  return rather(calls_in_text(files, functions, holder), uses_value);
+  std::set<std::string_view> named = functions;
+  named.erase("__init__");  // who calls it by this name makes an object of another class
+  return rather(calls_in_text(files, named, holder), uses_value);
 }
 
 FoundLines passes_in(const UserFile& file, bool only_it) {
@@ -326,9 +388,20 @@ FoundLines given_on_in(const UserFile& file, std::string_view) {
   });
 }
 
+/// Calls that make the coroutines or generators by which the way leads: `create_task(self.close_on(stop, session))`.
+FoundLines suspended_in(const UserFile& file, std::string_view holder, std::string_view way) {
+  const std::set<std::string_view> functions = suspended_from_holder(holder, way);
+  const auto any_object = [](std::string_view) { return true; };
+  return lines_of(file, [&](const PythonSource::Line& line) {
+    return std::ranges::any_of(functions,
+                               [&](std::string_view each) { return calls_function(line.bare, each, any_object); });
+  });
+}
+
 /// Where neither a name of the holder nor what was made is in a statement that says it.
 FoundLines by_way(const UserFiles& files, std::string_view holder, std::string_view way) {
-  FoundLines found = files.all([&](const UserFile& file) { return callbacks_in(file, way); });
+  FoundLines found = files.all([&](const UserFile& file) { return suspended_in(file, holder, way); });
+  if (found.empty()) found = files.all([&](const UserFile& file) { return callbacks_in(file, way); });
   if (found.empty()) found = files.all([&](const UserFile& file) { return own_methods_in(file, holder); });
   if (found.empty() && leads_inside(way))
     found = files.all([&](const UserFile& file) { return makers_in(file, holder); });
@@ -350,6 +423,8 @@ Storing stored_in(const UserFiles& files, std::string_view holder, std::string_v
   if (statements.empty()) {
     statements = files.others([&](const UserFile& file) { return statements_in(file, holder); });
   }
+  if (statements.empty()) statements = by_parameters(files, holder);
+  if (statements.empty()) statements = added_by_name(files, holder, way);
   const auto entries_used = [&](const UserFile& file) { return entries_used_in(file, statements, holder); };
   FoundLines uses = files.all(entries_used);
   std::ranges::move(files.others(entries_used), std::back_inserter(uses));

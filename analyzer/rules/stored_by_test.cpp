@@ -364,6 +364,51 @@ TEST(StoredByTest, ACallbackThatALibraryKeepsIsPassedToIt) {
             (Lines{"timers[1] = loop.call_later(60, expire, row)"}));
 }
 
+TEST(StoredByTest, AContainerIsFilledByTheFunctionThatItIsPassedTo) {
+  const Program program(
+      "def note(rows, x):\n  rows = rows[-3:]\n  rows.append(x)\nclass Log:\n  def add(self, x, *, to=None):\n"
+      "    self.pass_on(to, x)\n  def pass_on(self, target, x):\n    target[0] = x\n"
+      "def main():\n  out = net(x)\n  note(kept, out)\n  log.add(out, to=given)\n  note(len(counted), counted[0])\n"
+      "  note(*spread)\nmain()\n",
+      {{"train.py", "main", 10}});
+  EXPECT_EQ(program.lines(kStatements, "main: kept"), (Lines{"rows.append(x)"})) << "rebinding stores nothing";
+  EXPECT_EQ(program.lines(kCalls, "main: kept"), (Lines{"note(kept, out)"}));
+  EXPECT_EQ(program.lines(kStatements, "main: given"), (Lines{"target[0] = x"})) << "through two functions";
+  EXPECT_EQ(program.lines(kStatements, "main: counted"), Lines{}) << "what is computed from it is something else";
+  EXPECT_EQ(program.lines(kStatements, "main: spread"), Lines{}) << "nothing says which parameter has it";
+}
+
+TEST(StoredByTest, AMethodThatIsNamedAfterACollectionAddsToIt) {
+  const Program program(
+      "class Trial:\n  def __init__(self):\n    self.log = getLogger(number)\n    self.log.addHandler(self.best)\n"
+      "class Best(Handler):\n  def __init__(self):\n    super().__init__()\n  def emit(self, record):\n"
+      "    self.best = record.copy()\ndef main():\n  Trial()\nmain()\n",
+      {{"train.py", "emit", 9}, {"train.py", "main", 11}});
+  constexpr std::string_view kLoggers = "logging.loggerDict", kState = "['a'].handlers[0].best";
+  const std::string way = std::string(kLoggers) + std::string(kState);
+  EXPECT_EQ(program.lines(kStatements, kLoggers, way), (Lines{"self.log.addHandler(self.best)"}));
+  EXPECT_EQ(program.lines(kCalls, kLoggers, way), Lines{}) << "another class's __init__ is no call of this one";
+  EXPECT_EQ(program.lines(kStatements, "logging.loggerDict['a'].handlers[0].best", way), Lines{})
+      << "what a handler keeps is not kept by adding the handler";
+  const Program module(
+      "def tighten(layer):\n  high = limit(layer)\n  register_parametrization(layer, 'weight', Between(high))\n"
+      "def main():\n  tighten(net)\nmain()\n",
+      {{"train.py", "tighten", 2}, {"train.py", "main", 5}});
+  EXPECT_EQ(module.lines(kStatements, "main: net.parametrizations.weight._modules"),
+            (Lines{"register_parametrization(layer, 'weight', Between(high))"}));
+}
+
+TEST(StoredByTest, ACoroutineKeepsWhatTheCallThatMadeItGaveIt) {
+  const Program program(
+      "async def wait(stop, row):\n  await stop.wait()\ndef main():\n  row = net(x)\n"
+      "  tasks.add(create_task(wait(stop, row)))\n  print(len(row))\nmain()\n",
+      {{"train.py", "main", 4}});
+  EXPECT_EQ(program.lines(kStatements, "run: main.gi_frame main (train.py:5): stop._waiters",
+                          "run: main.gi_frame main (train.py:5): stop._waiters[0] (callback).__self__ (coroutine)"
+                          ".gi_frame wait (train.py:2): row"),
+            (Lines{"tasks.add(create_task(wait(stop, row)))"}));
+}
+
 TEST(StoredByTest, ALibraryKeepsWhatACallIsGiven) {
   const Program program(
       "def check(p):\n  note(p.grad.norm().item())\n  warnings.warn(Spike(p.grad.clone()))\ndef main():\n  check(p)\n"

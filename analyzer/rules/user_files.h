@@ -1,8 +1,10 @@
 // The user's files, as copied into a trace, with the lines through which storages were made.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <deque>
+#include <functional>
 #include <iterator>
 #include <map>
 #include <set>
@@ -60,6 +62,12 @@ class UserFiles {
   template <class In>
   [[nodiscard]] FoundLines others(In in) const {
     return found_in(others_, in);
+  }
+
+  /// Every file.
+  void each(const std::function<void(const UserFile&)>& visit) const {
+    std::ranges::for_each(files_, visit);
+    std::ranges::for_each(others_, visit);
   }
 
   /// The lines that called one of the functions when it made a storage.
