@@ -18,6 +18,7 @@
 #include "cli/child_output.h"
 #include "cli/text.h"
 #include "collector/recorder/target/try_watchpoints.h"
+#include "trace/arch/arch.h"
 #include "trace/base/build_id.h"
 
 namespace dcmt::cli {
@@ -56,8 +57,8 @@ Check check_system() {
   utsname name{};
   uname(&name);
   check.found = fmt::format("{} {}", name.sysname, name.machine);
-  check.ok = std::string(name.sysname) == "Linux" && std::string(name.machine) == "x86_64";
-  if (!check.ok) check.fix = "record on x86-64 Linux; reports work anywhere";
+  check.ok = std::string(name.sysname) == "Linux" && std::string(name.machine) == arch::kMachine;
+  if (!check.ok) check.fix = fmt::format("this dc-memtrace is for {} Linux; reports work anywhere", arch::kName);
   return check;
 }
 

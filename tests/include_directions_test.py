@@ -21,7 +21,7 @@ ALLOWED = {
     "convert": ("analyzer", "trace"),
     "collector": ("collector", "trace"),
     "collector/agent": ("collector/include", "trace"),
-    "collector/elf": (),
+    "collector/elf": ("trace/arch",),
     "collector/torch": ("collector/agent", "collector/elf", "collector/include", "trace"),
     "collector/cuda": ("collector/agent", "collector/elf", "collector/include", "trace"),
     "collector/native": ("collector/agent", "collector/elf", "collector/include", "trace"),

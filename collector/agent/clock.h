@@ -1,13 +1,14 @@
 #pragma once
 
 #include <time.h>
-#include <x86intrin.h>
 
 #include <cstdint>
 
+#include "trace/arch/arch.h"
+
 namespace dcmt::agent {
 
-inline std::uint64_t cycles() noexcept { return __rdtsc(); }
+using arch::cycles;
 
 inline std::uint64_t nanoseconds(clockid_t clock) noexcept {
   timespec now{};

@@ -10,6 +10,7 @@
 #include "collector/agent/code_objects.h"
 #include "collector/agent/frame_step.h"
 #include "collector/agent/provider.h"
+#include "trace/arch/arch.h"
 
 namespace dcmt::agent {
 namespace {
@@ -106,8 +107,11 @@ NextPlace caller_of(const CodePoint& here, Known known, Readable readable) noexc
       end = word_at(end);
       break;
   }
-  if (end <= here.stack_pointer || end - here.stack_pointer > kLargestFrame || !readable(end - 8)) return {{}, false};
-  CodePoint caller{word_at(end - 8) - 1, end, here.frame_pointer};
+  constexpr std::uint64_t kWord = 8;
+  const std::uint64_t call =
+      arch::kCallSavesReturn ? end - kWord : end + static_cast<std::uint64_t>(known.pointer_offset()) + kWord;
+  if (end <= here.stack_pointer || end - here.stack_pointer > kLargestFrame || !readable(call)) return {{}, false};
+  CodePoint caller{arch::return_address(word_at(call)) - 1, end, here.frame_pointer};
   const std::uint64_t saved = known.pointer() == FrameStep::Pointer::kBeforeEnd ? end : here.frame_pointer;
   switch (known.pointer()) {
     case FrameStep::Pointer::kSame:

@@ -3,15 +3,14 @@
 #include <cstddef>
 #include <string_view>
 
+#include "trace/arch/arch.h"
 #include "trace/base/byte_reader.h"
 
 namespace dcmt::agent {
 namespace {
 
-/// Numbers of registers in x86-64's DWARF.
-constexpr std::uint64_t kRbp = 6, kRsp = 7, kReturn = 16;
-/// Operations of its expressions.
-constexpr std::uint8_t kRbpPlus = 0x76, kRead = 0x06;
+using arch::kFramePointer, arch::kStackPointer, arch::kReturnAddress;
+constexpr std::uint8_t kRead = 0x06;  ///< an operation of DWARF's expressions
 
 constexpr std::uint8_t kAbsolute = 0x00, kUnsigned2 = 0x02, kUnsigned4 = 0x03, kUnsigned8 = 0x04, kSigned2 = 0x0a,
                        kSigned4 = 0x0b, kSigned8 = 0x0c, kFormat = 0x0f, kRelative = 0x10, kRelativeMask = 0x70,
@@ -113,7 +112,7 @@ Common read_common(const CodeObject& object, std::uint64_t at) noexcept {
   common.code_unit = reader.uleb();
   common.data_unit = reader.sleb();
   const std::uint64_t return_register = version == 1 ? reader.byte() : reader.uleb();
-  if (!reader.ok() || return_register != kReturn || (!letters.empty() && letters.front() != 'z')) return common;
+  if (!reader.ok() || return_register != kReturnAddress || (!letters.empty() && letters.front() != 'z')) return common;
   if (!letters.empty()) {
     common.has_more = true;
     const std::uint64_t bytes = reader.uleb();
@@ -143,10 +142,10 @@ struct Saved {
 };
 
 struct Rules {
-  std::uint64_t base = kRsp;
+  std::uint64_t base = kStackPointer;
   std::int64_t offset = 0;
   bool reads_base = false;  ///< the frame's end is the word at the base plus the offset
-  Saved rbp, call;
+  Saved pointer, call;
 };
 
 /// Executes instructions of the unwinding information.
@@ -169,7 +168,7 @@ class RulesMachine {
 
   void advance(std::uint64_t units) noexcept { location_ += units * common_.code_unit; }
   [[nodiscard]] static Saved* rule_of(Rules& rules, std::uint64_t number) noexcept {
-    return number == kRbp ? &rules.rbp : number == kReturn ? &rules.call : nullptr;
+    return number == kFramePointer ? &rules.pointer : number == kReturnAddress ? &rules.call : nullptr;
   }
   void set(std::uint64_t number, Saved rule) noexcept {
     if (Saved* const of = rule_of(rules_, number)) *of = rule;
@@ -185,18 +184,18 @@ class RulesMachine {
     rules_.reads_base = false;
   }
 
-  /// An expression of the form "rbp plus a number", with more after it.
-  struct RbpPlus {
+  /// An expression of the form "the frame pointer plus a number", with more after it.
+  struct PointerPlus {
     std::int64_t offset;
     std::uint8_t next;  ///< operation; 0: none
     bool ok;
   };
-  static RbpPlus rbp_plus(ByteReader& reader) noexcept {
+  static PointerPlus pointer_plus(ByteReader& reader) noexcept {
     const std::uint64_t bytes = reader.uleb();
     const std::string_view rest = reader.rest();
     ByteReader expression({rest.data(), std::min<std::size_t>(bytes, rest.size())});
     reader.skip(bytes);
-    const bool begins = expression.byte() == kRbpPlus;
+    const bool begins = expression.byte() == arch::kFramePointerPlus;
     const std::int64_t offset = expression.sleb();
     const std::uint8_t next = expression.at_end() ? std::uint8_t{0} : expression.byte();
     return {offset, next, begins && expression.ok() && expression.at_end()};
@@ -260,15 +259,15 @@ class RulesMachine {
         rules_.offset = static_cast<std::int64_t>(reader.uleb());
         return;
       case 0x0f: {  // def_cfa_expression
-        const RbpPlus place = rbp_plus(reader);
-        base(place.ok && place.next == kRead ? kRbp : kReturn);
+        const PointerPlus place = pointer_plus(reader);
+        base(place.ok && place.next == kRead ? kFramePointer : kReturnAddress);
         rules_.offset = place.offset;
         rules_.reads_base = true;
         return;
       }
       case 0x10: {  // expression
         const std::uint64_t number = reader.uleb();
-        const RbpPlus place = rbp_plus(reader);
+        const PointerPlus place = pointer_plus(reader);
         const bool is_known = place.ok && place.next == 0;
         return set(number, {is_known ? Kind::kAtFramePointer : Kind::kUnknown, place.offset});
       }
@@ -287,6 +286,9 @@ class RulesMachine {
         return;
       case 0x13:  // def_cfa_offset_sf
         rules_.offset = reader.sleb() * common_.data_unit;
+        return;
+      case 0x2d:  // AARCH64_negate_ra_state: see arch::return_address()
+        ok_ = !arch::kCallSavesReturn;
         return;
       case 0x2e:  // GNU_args_size
         reader.uleb();
@@ -308,16 +310,27 @@ class RulesMachine {
 };
 
 FrameStep step_of(const Rules& rules) noexcept {
-  constexpr std::int64_t kMost = 1 << 26;
-  const bool is_near =
-      rules.offset > -kMost && rules.offset < kMost && rules.rbp.offset > -kMost && rules.rbp.offset < kMost;
-  if (!is_near || rules.call.kind != FrameStep::Pointer::kBeforeEnd || rules.call.offset != -8) return {};
+  using Kind = FrameStep::Pointer;
+  constexpr std::int64_t kMost = 1 << 26, kWord = 8;
+  const auto is_near = [](std::int64_t offset) { return offset > -kMost && offset < kMost; };
+  Saved pointer = rules.pointer;
+  const Saved call = rules.call;
+  if (!is_near(rules.offset) || !is_near(pointer.offset) || !is_near(call.offset) || call.kind != Kind::kBeforeEnd)
+    return {};
+  if constexpr (arch::kCallSavesReturn) {
+    if (call.offset != -kWord) return {};
+  } else {
+    if (pointer.kind == Kind::kAtFramePointer) return {};
+    if (pointer.kind == Kind::kBeforeEnd && pointer.offset != call.offset - kWord) return {};
+    pointer.offset = call.offset - kWord;
+  }
   FrameStep step;
-  if (rules.base == kRbp) step.end = rules.reads_base ? FrameStep::End::kAtFramePointer : FrameStep::End::kFramePointer;
-  if (rules.base == kRsp) step.end = FrameStep::End::kStackPointer;
+  if (rules.base == kFramePointer)
+    step.end = rules.reads_base ? FrameStep::End::kAtFramePointer : FrameStep::End::kFramePointer;
+  if (rules.base == kStackPointer) step.end = FrameStep::End::kStackPointer;
   step.end_offset = static_cast<std::int32_t>(rules.offset);
-  step.pointer = rules.rbp.kind;
-  step.pointer_offset = static_cast<std::int32_t>(rules.rbp.offset);
+  step.pointer = pointer.kind;
+  step.pointer_offset = static_cast<std::int32_t>(pointer.offset);
   return step;
 }
 

@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "collector/agent/api.h"
+#include "trace/arch/arch.h"
 #include "trace/base/detail.h"
 #include "trace/base/followed_bytes.h"
 
@@ -18,7 +19,7 @@ enum class GateState : std::uint32_t {
   kClosed = 2,
 };
 
-struct alignas(4096) HotPage {
+struct alignas(arch::kLargestPage) HotPage {
   std::atomic<std::uint32_t> gate;             ///< GateState
   std::atomic<std::uint32_t> objects_changed;  ///< an object was loaded, and no thread has checked for new objects yet
   std::uint16_t session;                       ///< number of the recording that the gate opens for, from 1

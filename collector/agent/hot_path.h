@@ -85,7 +85,7 @@ inline void*& torch_thread_slot() noexcept { return t_state.torch; }
 inline void fetch_lines_ahead(const char* end_of_record) noexcept {
   constexpr std::ptrdiff_t kAhead = 256;
   constexpr std::ptrdiff_t kLine = 64;
-  asm volatile("prefetchw %0\n\tprefetchw %1" : : "m"(end_of_record[kAhead]), "m"(end_of_record[kAhead + kLine]));
+  arch::fetch_to_write(end_of_record[kAhead], end_of_record[kAhead + kLine]);
 }
 
 /// Requires that the thread's chunk has space.

@@ -10,6 +10,7 @@
 
 #include "collector/agent/api.h"
 #include "collector/agent/hot_path.h"
+#include "trace/arch/arch.h"
 #include "trace/wire/records.h"
 
 namespace dcmt::agent {
@@ -44,7 +45,7 @@ DCMT_AGENT_API void* arena(std::size_t bytes) noexcept;
 /// True once after an object was loaded: for every thread that has called dlopen(), and for one of all other threads.
 DCMT_AGENT_API bool consume_objects_changed() noexcept;
 
-/// The replacements of dlopen and dlsym in this process (collector/inject/trampolines.S). They are needed if they do
+/// The replacements of dlopen and dlsym in this process (collector/inject/trampolines.*.S). They are needed if they do
 /// not precede those of the C library: a program that loads the agent itself does not have them. nullptr if they do
 /// precede.
 struct LoaderFunctions {
@@ -194,21 +195,8 @@ DCMT_AGENT_API void register_python_provider(const PythonProvider* provider) noe
 /// The registered Python provider, or nullptr.
 DCMT_AGENT_API const PythonProvider* python_provider() noexcept;
 
-/// A place in a running function, by its registers. The function is in an object with unwinding information, which the
-/// agent itself has not.
-struct CodePoint {
-  std::uint64_t instruction, stack_pointer, frame_pointer;
-};
-
-[[gnu::always_inline]] inline CodePoint code_point_here() noexcept {
-  CodePoint here;
-  asm volatile(
-      "leaq 0(%%rip), %0\n\t"
-      "movq %%rsp, %1\n\t"
-      "movq %%rbp, %2"
-      : "=a"(here.instruction), "=c"(here.stack_pointer), "=d"(here.frame_pointer));
-  return here;
-}
+using arch::code_point_here;
+using arch::CodePoint;
 
 /// The id of the stack of C++ functions that leads to a place; 0: none. Publishes its record at first sight. Its frames
 /// are those of the program's own objects; in a program with Python there are none.

@@ -25,7 +25,7 @@ struct ThreadState {
   std::uint64_t shared_tsc;  ///< tsc of the live SharedTime; 0: none
 };
 static_assert(sizeof(ThreadState) == 64);
-static_assert(offsetof(ThreadState, has_loaded) == 44);  // collector/inject/trampolines.S writes it
+static_assert(offsetof(ThreadState, has_loaded) == 44);  // collector/inject/trampolines.*.S write it
 static_assert(std::is_trivially_destructible_v<ThreadState>);
 
 extern DCMT_AGENT_API constinit thread_local ThreadState t_state __attribute__((tls_model("initial-exec")));

@@ -8,6 +8,8 @@
 
 #include <cstdint>
 
+#include "trace/arch/arch.h"
+
 namespace dcmt::agent {
 
 inline constexpr int kWatchpoints = 4;  ///< what processors have
@@ -44,7 +46,7 @@ inline perf_event_attr watchpoint_event(int watchpoint, std::uint64_t address, b
   event.sig_data = static_cast<std::uint64_t>(watchpoint);
   return event;
 }
-inline constexpr const char* kNoWatchpointSignals = nullptr;
+inline constexpr const char* kNoWatchpointSignals = arch::kNoWatchpoints;
 #else
 inline perf_event_attr watchpoint_event(int /*watchpoint*/, std::uint64_t /*address*/, bool /*on*/) noexcept {
   return {};

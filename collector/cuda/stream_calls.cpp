@@ -9,6 +9,7 @@
 #include <iterator>
 
 #include "collector/agent/provider.h"
+#include "trace/arch/arch.h"
 
 namespace dcmt::cuda_provider {
 namespace {
@@ -207,9 +208,9 @@ void UsedAddresses::add(std::uint64_t address) noexcept {
 }
 
 void UsedAddresses::add_argument(std::uint64_t word, bool is_parameter) noexcept {
-  // Below are sizes and small numbers; from the upper half on, it is no address of a program.
+  // Below are sizes and small numbers; above, it is no address of a program.
   constexpr std::uint64_t kLowest = std::uint64_t{1} << 32;
-  constexpr std::uint64_t kEnd = std::uint64_t{1} << 47;
+  constexpr std::uint64_t kEnd = std::uint64_t{1} << arch::kAddressBits;
   if (word < kLowest || word >= kEnd) return;
   const agent::TorchProvider* torch = agent::torch_provider();
   const agent::ArgumentOf of = torch != nullptr ? torch->argument_of(word) : agent::ArgumentOf::kUnknown;

@@ -16,6 +16,7 @@
 
 #include "collector/elf/page_list.h"
 #include "collector/elf/slots.h"
+#include "trace/arch/arch.h"
 
 namespace dcmt::elf {
 namespace {
@@ -139,8 +140,8 @@ void each_import(const Imports& imports, ElfW(Addr) base, bool with_data, Visit&
     for (std::size_t i = 0; i < relocations.count; ++i) {
       const ElfW(Rela)& entry = relocations.table[i];
       const auto type = ELF64_R_TYPE(entry.r_info);
-      const bool in_data = type == R_X86_64_64 && entry.r_addend == 0;
-      if (type != R_X86_64_JUMP_SLOT && type != R_X86_64_GLOB_DAT && !(with_data && in_data)) continue;
+      const bool in_data = type == arch::kDataSlot && entry.r_addend == 0;
+      if (type != arch::kCallSlot && type != arch::kAddressSlot && !(with_data && in_data)) continue;
       const ElfW(Sym)& symbol = imports.symbols[ELF64_R_SYM(entry.r_info)];
       visit(reinterpret_cast<void**>(base + entry.r_offset), symbol, imports.names + symbol.st_name, in_data);
     }

@@ -3,7 +3,7 @@
 #include <string.h>
 
 extern "C" {
-// Read and written by witness.S.
+// Read and written by witness.*.S.
 __attribute__((visibility("hidden"))) void* dcmt_witness_real[dcmt::elf::kWitnesses] = {};
 __attribute__((visibility("hidden"))) dcmt::elf::Witnessed dcmt_witness_seen[dcmt::elf::kWitnesses] = {};
 __attribute__((visibility("hidden"))) const void* dcmt_witness_thread = nullptr;

@@ -5,6 +5,7 @@
 #include "collector/agent/provider.h"
 #include "collector/agent/start.h"
 #include "collector/inject/standby.h"
+#include "trace/arch/arch.h"
 
 namespace {
 void begin_if_torch_is_here() noexcept {
@@ -15,16 +16,16 @@ void begin_if_torch_is_here() noexcept {
 
 extern "C" {
 
-// Written and read by trampolines.S.
+// Written and read by trampolines.*.S.
 enum : int { kIdle = 0, kUnnoticed = 1, kNoticed = 2 };
 __attribute__((visibility("hidden"))) int dcmt_loader_was_busy = kIdle;
 __attribute__((visibility("hidden"))) void* dcmt_real_dlopen = nullptr;
 __attribute__((visibility("hidden"))) void* dcmt_real_dlsym = nullptr;
 
 __attribute__((visibility("hidden"))) void dcmt_resolve_real_functions() {
-  // dlvsym is not replaced by us. The oldest version exists in every x86-64 glibc.
-  dcmt_real_dlopen = dlvsym(RTLD_NEXT, "dlopen", "GLIBC_2.2.5");
-  dcmt_real_dlsym = dlvsym(RTLD_NEXT, "dlsym", "GLIBC_2.2.5");
+  // dlvsym is not replaced by us. The oldest version exists in every glibc of the architecture.
+  dcmt_real_dlopen = dlvsym(RTLD_NEXT, "dlopen", dcmt::arch::kOldestGlibc);
+  dcmt_real_dlsym = dlvsym(RTLD_NEXT, "dlsym", dcmt::arch::kOldestGlibc);
 }
 
 /// Called before dlsym. Python requests PyInit_* right after it has loaded an extension, on the importing thread,
@@ -57,7 +58,7 @@ __attribute__((visibility("default"))) int __libc_start_main(int (*main)(int, ch
   begin_if_torch_is_here();
   // Programs built against glibc 2.34 or newer pass no init function, and only the newer version accepts that.
   void* real = init == nullptr ? dlvsym(RTLD_NEXT, "__libc_start_main", "GLIBC_2.34") : nullptr;
-  if (real == nullptr) real = dlvsym(RTLD_NEXT, "__libc_start_main", "GLIBC_2.2.5");
+  if (real == nullptr) real = dlvsym(RTLD_NEXT, "__libc_start_main", dcmt::arch::kOldestGlibc);
   return reinterpret_cast<StartMain>(real)(main, argc, argv, init, fini, rtld_fini, stack_end);
 }
 

@@ -18,6 +18,7 @@ import ctypes
 import importlib.util
 import os
 import pathlib
+import platform
 import shutil
 import signal
 import subprocess
@@ -80,7 +81,8 @@ def cuda_headers(torch: pathlib.Path) -> list[pathlib.Path]:
 
 def sources(with_cuda: bool) -> list[pathlib.Path]:
     left_out = {"layout_probe.cpp", "allocator_trace_none.cpp" if with_cuda else "allocator_trace.cpp"}
-    found = [path for folder in (HERE, ROOT / "collector/elf") for path in folder.rglob("*") if path.suffix in (".cpp", ".S")]
+    found = [path for folder in (HERE, ROOT / "collector/elf") for path in folder.rglob("*")
+             if path.name.endswith((".cpp", f".{platform.machine()}.S"))]
     # Files that include torch need by far the longest time, so they begin first.
     return sorted((path for path in found if path.name not in left_out), key=lambda path: "<torch/" not in path.read_text())
 

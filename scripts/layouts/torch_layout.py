@@ -56,7 +56,7 @@ def offsets(expressions: list[str], include: list[str], compiler: str) -> list[i
         subprocess.run([compiler, "-std=c++20", "-w", "-O0", "-g0", "-fno-access-control", "-DNDEBUG", "-S", "-o", source.with_suffix(".s"),
                         source, *(f"-I{path}" for path in include)], check=True)
         assembly = source.with_suffix(".s").read_text()
-    values = {int(k): int(v) for k, v in re.findall(r"^dcmt_(\d+):\n\s+\.quad\s+(\d+)", assembly, re.MULTILINE)}
+    values = {int(k): int(v) for k, v in re.findall(r"^dcmt_(\d+):\n\s+\.(?:quad|xword)\s+(\d+)", assembly, re.MULTILINE)}
     values |= {int(k): 0 for k in re.findall(r"^dcmt_(\d+):\n\s+\.zero", assembly, re.MULTILINE)}
     return [values[i] for i in range(len(expressions))]
 

@@ -3,16 +3,17 @@
 #pragma once
 
 #include <time.h>
-#include <x86intrin.h>
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
 
+#include "trace/arch/arch.h"
+
 namespace dcmt::bench {
 
-inline std::uint64_t cycles() { return __rdtsc(); }
+using arch::cycles;
 
 inline double seconds() {
   timespec now{};

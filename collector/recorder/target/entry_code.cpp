@@ -8,14 +8,10 @@
 #include <vector>
 
 #include "collector/scan/process/elf_symbols.h"
+#include "trace/arch/arch.h"
 
 namespace dcmt::recorder {
 namespace {
-
-// mov $15 (rt_sigreturn), %rax; syscall. Unwinders search for these bytes, too, so they do not change.
-constexpr std::array<std::byte, 9> kRestore{std::byte{0x48}, std::byte{0xc7}, std::byte{0xc0},
-                                            std::byte{0x0f}, std::byte{0x00}, std::byte{0x00},
-                                            std::byte{0x00}, std::byte{0x0f}, std::byte{0x05}};
 
 std::optional<std::uint64_t> find_restore(scan::ProcessMemory& memory) {
   for (const scan::Region& region : memory.regions()) {
@@ -23,7 +19,7 @@ std::optional<std::uint64_t> find_restore(scan::ProcessMemory& memory) {
     std::vector<std::byte> code(region.end - region.begin);
     const std::array<scan::Piece, 1> all{{{region.begin, std::span(code)}}};
     code.resize(memory.read(all));
-    const auto found = std::ranges::search(code, kRestore);
+    const auto found = std::ranges::search(code, std::as_bytes(std::span(arch::kSignalReturn)));
     if (!found.empty()) return region.begin + static_cast<std::uint64_t>(found.begin() - code.begin());
   }
   return std::nullopt;

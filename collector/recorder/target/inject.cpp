@@ -28,6 +28,7 @@
 #include "collector/recorder/target/entry_code.h"
 #include "collector/scan/memory/process_memory.h"
 #include "collector/scan/process/elf_file.h"
+#include "trace/arch/arch.h"
 #include "trace/base/descriptor.h"
 #include "trace/base/read_file.h"
 
@@ -139,6 +140,8 @@ Error cannot(const TargetProcess& target, const std::string& why) {
 
 std::optional<Obstacle> injection_obstacle(const TargetProcess& target) {
   const std::string who = process_text(target.pid);
+  if (arch::kNoEntering != nullptr)
+    return Obstacle{arch::kNoEntering, "start it by dc-memtrace run, with --standby to attach later"};
   if (target.tracer != 0) {
     return Obstacle{fmt::format("{} is traced by {}", who, process_text(target.tracer)), "end that first"};
   }

@@ -15,6 +15,7 @@
 #include <sstream>
 
 #include "collector/recorder/target/process_table.h"
+#include "trace/arch/arch.h"
 #include "trace/base/descriptor.h"
 #include "trace/base/printable.h"
 #include "trace/base/read_file.h"
@@ -99,7 +100,8 @@ Executable executable_of(const std::string& beginning) {
   }
   std::memcpy(&header, beginning.data(), sizeof header);
   if (std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0) return Executable::kUnreadable;
-  if (header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_machine != EM_X86_64) return Executable::kOtherArchitecture;
+  if (header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_machine != arch::kElfMachine)
+    return Executable::kOtherArchitecture;
   for (std::size_t i = 0; i < header.e_phnum; ++i) {
     const std::size_t at = header.e_phoff + i * sizeof(Elf64_Phdr);
     if (at > beginning.size() || beginning.size() - at < sizeof(Elf64_Phdr)) return Executable::kUnreadable;
@@ -182,7 +184,8 @@ std::optional<Obstacle> obstacle_of(const TargetProcess& target) {
 Obstacle why_not_in_standby(const TargetProcess& target) {
   const std::string who = process_text(target.pid);
   if (target.executable == Executable::kOtherArchitecture) {
-    return {who + " is a program of another architecture than x86-64", "name a process of a program with torch"};
+    return {fmt::format("{} is a program of another architecture than {}", who, arch::kName),
+            "name a process of a program with torch"};
   }
   if (target.executable == Executable::kStatic) {
     return {who + " is a static program, which cannot have torch", "name a process of a program with torch"};

@@ -13,6 +13,7 @@
 #include <string_view>
 #include <utility>
 
+#include "trace/arch/arch.h"
 #include "trace/base/printable.h"
 
 namespace dcmt::scan {
@@ -71,10 +72,10 @@ std::vector<MappedFile> mapped_files(int core, const Elf64_Phdr& segment) {
   return {};
 }
 
-/// The number of segments; nothing if this is no core file of a 64-bit x86 process.
+/// The number of segments; nothing if this is no core file of this architecture.
 std::optional<std::size_t> segments_of_core(int file, const Elf64_Ehdr& header) {
   if (std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 || header.e_ident[EI_CLASS] != ELFCLASS64 ||
-      header.e_type != ET_CORE || header.e_machine != EM_X86_64 || header.e_phentsize != sizeof(Elf64_Phdr)) {
+      header.e_type != ET_CORE || header.e_machine != arch::kElfMachine || header.e_phentsize != sizeof(Elf64_Phdr)) {
     return std::nullopt;
   }
   if (header.e_phnum != PN_XNUM) return header.e_phnum;
@@ -91,7 +92,9 @@ Expected<CoreFile> CoreFile::open(const std::string& path) {
   Elf64_Ehdr header{};
   const bool has_header = read_at(core.file_.get(), 0, &header, sizeof header);
   const auto count = has_header ? segments_of_core(core.file_.get(), header) : std::nullopt;
-  if (!count) return unusable(path, "is no core file of an x86-64 process. The kernel writes one, or: gcore PID");
+  if (!count)
+    return unusable(
+        path, std::string("is no core file of an ") + arch::kName + " process. The kernel writes one, or: gcore PID");
   std::vector<MappedFile> files;
   std::vector<std::pair<Region, Stored>> found;
   for (std::size_t i = 0; i < *count; ++i) {

@@ -20,7 +20,7 @@ class CoreFile final : public MemorySource {
     std::string path;
   };
 
-  /// Fails with kBadInput if the file cannot be read or is not a core file of a 64-bit x86 process.
+  /// Fails with kBadInput if the file cannot be read or is not a core file of a process of this architecture.
   [[nodiscard]] static Expected<CoreFile> open(const std::string& path);
 
   [[nodiscard]] const std::vector<Region>& regions() const override { return regions_; }

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "collector/scan/process/interpreters.h"
+#include "trace/arch/arch.h"
 
 namespace dcmt::scan {
 namespace {
@@ -30,7 +31,8 @@ ThreadLocals::ThreadLocals(Mirror& memory, const PythonLayout& layout, Address r
 }
 
 void ThreadLocals::add(Mirror& memory, Address control, std::uint64_t id) {
-  if (memory.word(control) != control || memory.word(control + kSelf) != control) return;
+  if (!arch::kVariablesBeforeThread || memory.word(control) != control || memory.word(control + kSelf) != control)
+    return;
   Thread thread{id, {}};
   const Address table = memory.word(control + kTable);
   const Address modules = memory.word(table - kEntry);  // the capacity of the table

@@ -10,7 +10,8 @@
 
 namespace dcmt::scan {
 
-/// Reads glibc's data of each thread on x86-64: its control block, and from there the table of its modules' variables.
+/// Reads glibc's data of each thread: its control block, and from there the table of its modules' variables. On aarch64
+/// the blocks lie elsewhere, and no variable is found.
 /// Threads without a Python thread state are not included. Not thread-safe.
 class ThreadLocals {
  public:

@@ -30,12 +30,12 @@ def constants(compiler: str, include: list[str]) -> str:
     folders = [word for folder in include for word in ("-isystem", folder)]
     command = [compiler, "-std=c++20", "-w", "-O0", "-fno-lto", "-fno-access-control", "-DNDEBUG", *folders, "-S", "-o", "-", str(PROBE)]
     assembly = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout
-    values = dict(re.findall(r"^dcmt_layout_(\w+):[ \t]*(?:#.*)?\n[ \t]*\.quad[ \t]+(\d+)", assembly, re.MULTILINE))
+    values = dict(re.findall(r"^dcmt_layout_(\w+):[ \t]*(?:(?:#|//).*)?\n[ \t]*\.(?:quad|xword)[ \t]+(\d+)", assembly, re.MULTILINE))
     lines = []
     for kind, name in re.findall(r"^(CONSTANT|FUNCTION)\((\w+)", PROBE.read_text(), re.MULTILINE):
         value = int(values[name])
-        if kind == "FUNCTION":  # one more than the distance in bytes; two words stand before the first (Itanium C++ ABI)
-            value = (value - 1) // 8 + 2
+        if kind == "FUNCTION":  # the distance in bytes, on x86-64 one more; two words stand before the first (Itanium C++ ABI)
+            value = value // 8 + 2
         lines.append(f"inline constexpr std::size_t {name} = {value};")
     return HEADER.format("\n".join(lines) + "\n")
 

@@ -11,6 +11,8 @@
 #include <algorithm>
 #include <atomic>
 
+#include "trace/arch/arch.h"
+
 namespace dcmt::torch_provider {
 namespace {
 
@@ -102,15 +104,6 @@ bool meets_fence(std::uint64_t address, bool writes) noexcept {
   return was_open && may_try_again(address);
 }
 
-bool fault_writes([[maybe_unused]] const void* context) noexcept {
-#ifdef __x86_64__
-  constexpr long long kWrites = 2;
-  return (static_cast<const ucontext_t*>(context)->uc_mcontext.gregs[REG_ERR] & kWrites) != 0;
-#else
-  return false;
-#endif
-}
-
 /// A handler that replaced ours may call ours in turn. Then the one before both is restored.
 void pass_on(int signal, siginfo_t* info, void* context) noexcept {
   const bool ours_between = g_before.sa_sigaction != g_first.sa_sigaction;
@@ -128,8 +121,9 @@ void pass_on(int signal, siginfo_t* info, void* context) noexcept {
 
 void on_fault(int signal, siginfo_t* info, void* context) {
   const int error = errno;
-  const bool ours = info->si_code == SEGV_ACCERR &&
-                    meets_fence(reinterpret_cast<std::uint64_t>(info->si_addr), fault_writes(context));
+  const bool ours =
+      info->si_code == SEGV_ACCERR && meets_fence(reinterpret_cast<std::uint64_t>(info->si_addr),
+                                                  arch::fault_writes(*static_cast<const ucontext_t*>(context)));
   errno = error;
   if (!ours) pass_on(signal, info, context);
 }

@@ -2,6 +2,7 @@
 
 #include "collector/agent/provider.h"
 #include "collector/torch/state/block_bucket.h"
+#include "trace/arch/arch.h"
 #include "trace/base/followed_bytes.h"
 #include "trace/spool/small_sizes.h"
 
@@ -17,11 +18,10 @@ constinit RecentBlocks g_none = {};                     ///< for threads that us
 constinit std::atomic<std::uint32_t> g_recent_used{0};  ///< all lines that were ever owned are below this index
 
 // One word for each block. Torch's CPU allocator aligns every block to at least 64 bytes, and a program's addresses
-// have at most 47 bits.
+// have at most arch::kAddressBits bits.
 constexpr unsigned kAlignBits = 6;
 constexpr unsigned kBytesBits = 16;
-constexpr unsigned kAddressBits = 47;
-static_assert(kAddressBits - kAlignBits + kBytesBits <= 64);
+static_assert(arch::kAddressBits - kAlignBits + kBytesBits <= 64);
 static_assert(kFollowedBytes == 1 << kBytesBits && kBytesBits == spool::kCpuBytesBits);
 static_assert((sizeof(BlockBucket) << kBucketBits) == spool::kCpuBlocks * sizeof(std::uint64_t));
 
@@ -29,7 +29,8 @@ constexpr std::uint64_t pack(std::uint64_t address, std::uint64_t bytes) noexcep
   return address >> kAlignBits << kBytesBits | bytes;
 }
 constexpr bool can_pack(std::uint64_t address, std::uint64_t bytes) noexcept {
-  return bytes != 0 && bytes < kFollowedBytes && address % (1u << kAlignBits) == 0 && address >> kAddressBits == 0;
+  return bytes != 0 && bytes < kFollowedBytes && address % (1u << kAlignBits) == 0 &&
+         address >> arch::kAddressBits == 0;
 }
 constexpr bool is_at(std::uint64_t block, std::uint64_t address) noexcept {
   return block >> kBytesBits == address >> kAlignBits && block != 0;
@@ -110,7 +111,7 @@ bool track_block(RecentBlocks*& recent, std::uint64_t address, std::uint64_t byt
   recent->moves_next = (recent->moves_next + 1) % RecentBlocks::kBlocks;
   // Prefetches the line that the next block will need.
   const std::uint64_t next = recent->blocks[recent->moves_next].load(std::memory_order_relaxed);
-  asm volatile("prefetchw %0" : : "m"(bucket_of(next)));
+  arch::fetch_to_write(bucket_of(next));
   const std::uint64_t older = entry.load(std::memory_order_relaxed);
   if (older != 0 && !bucket_of(older).insert(older)) return bucket_of(block).insert(block);
   // For a short time the block is in both places, so that a thread that searches the line and then the table finds it.

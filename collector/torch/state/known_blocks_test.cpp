@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "collector/agent/arena.h"
+#include "trace/arch/arch.h"
 #include "trace/base/followed_bytes.h"
 
 namespace dcmt::torch_provider {
@@ -67,7 +68,7 @@ TEST_F(KnownBlocksTest, WhatCannotBeKnownIsSaidToBe) {
   EXPECT_FALSE(one.track(kAddresses, 0));
   EXPECT_FALSE(one.track(kAddresses, kFollowedBytes));
   EXPECT_FALSE(one.track(kAddresses + 8, 100));
-  EXPECT_FALSE(one.track(std::uint64_t{1} << 47, 100));
+  EXPECT_FALSE(one.track(std::uint64_t{1} << arch::kAddressBits, 100));
   EXPECT_EQ(one.forget(kAddresses), 0);
   ASSERT_TRUE(one.track(kAddresses, 100));
   EXPECT_EQ(one.forget(kAddresses + 8), 0);

@@ -7,6 +7,7 @@
 
 #include "collector/agent/provider.h"
 #include "collector/torch/facts/layout.h"
+#include "trace/arch/arch.h"
 
 namespace dcmt::torch_provider {
 namespace {
@@ -14,14 +15,13 @@ namespace {
 constexpr unsigned kBucketBits = 13;
 constexpr std::uint32_t kBuckets = 1u << kBucketBits;
 
-/// A tensor's address, a mark of its storage, and whether its birth was recorded. Addresses have at most 47 bits and
-/// are multiples of 16.
+/// A tensor's address, a mark of its storage, and whether its birth was recorded. Addresses have at most
+/// arch::kAddressBits bits and are multiples of 16.
 using Entry = std::uint64_t;
 constexpr Entry kBirthRecorded = 1;
 constexpr unsigned kAlignBits = 4;
-constexpr unsigned kMarkBits = 20;
-constexpr unsigned kBelowTensor = 64 - (47 - kAlignBits);
-static_assert(kBelowTensor == kMarkBits + 1);
+constexpr unsigned kBelowTensor = 64 - (arch::kAddressBits - kAlignBits);
+constexpr unsigned kMarkBits = kBelowTensor - 1;
 
 /// Distinguishes most storages of a bucket; collisions are possible.
 std::uint64_t mark_of(const void* storage) noexcept {
@@ -146,7 +146,7 @@ bool make_sharing_table() noexcept {
   return g_first != nullptr && g_second != nullptr;
 }
 
-void sharing_expect(const void* storage) noexcept { asm volatile("prefetchw %0" : : "m"(bucket_of(storage))); }
+void sharing_expect(const void* storage) noexcept { arch::fetch_to_write(bucket_of(storage)); }
 
 void sharing_add(const void* tensor, const void* storage, bool recorded) noexcept {
   First& bucket = bucket_of(storage);

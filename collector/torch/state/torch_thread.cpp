@@ -8,22 +8,24 @@
 
 #include "collector/agent/provider.h"
 #include "collector/torch/state/known_blocks.h"
+#include "trace/arch/arch.h"
 
 namespace dcmt::torch_provider {
 
 namespace {
 
 /// A stack of the states of threads that have ended. The word has the address of the top state and a counter, which
-/// changes when a state is removed and added again. Addresses have 47 bits and are multiples of 64.
+/// changes when a state is removed and added again. Addresses are multiples of 64.
 constinit std::atomic<std::uint64_t> g_spare{0};
-constexpr unsigned kCountBits = 17 + 6;
+constexpr unsigned kAlignBits = 6;
+constexpr unsigned kCountBits = 64 - (arch::kAddressBits - kAlignBits);
 constexpr std::uint64_t kCounts = (std::uint64_t{1} << kCountBits) - 1;
 
 TorchThread* uppermost(std::uint64_t spare) noexcept {
-  return reinterpret_cast<TorchThread*>(spare >> kCountBits << 6);
+  return reinterpret_cast<TorchThread*>(spare >> kCountBits << kAlignBits);
 }
 std::uint64_t with_uppermost(std::uint64_t spare, TorchThread* thread) noexcept {
-  return reinterpret_cast<std::uint64_t>(thread) >> 6 << kCountBits | ((spare + 1) & kCounts);
+  return reinterpret_cast<std::uint64_t>(thread) >> kAlignBits << kCountBits | ((spare + 1) & kCounts);
 }
 
 TorchThread* acquire_spare() noexcept {

@@ -19,6 +19,7 @@
 #include "collector/agent/environment.h"
 #include "collector/agent/provider.h"
 #include "collector/agent/watchpoint_event.h"
+#include "trace/arch/arch.h"
 
 namespace dcmt::torch_provider {
 namespace {
@@ -227,9 +228,7 @@ bool set_watchpoint(int watchpoint, std::uint64_t address) noexcept {
 bool clear_watchpoint(int watchpoint) noexcept { return change_watchpoint(watchpoint, nowhere(watchpoint), false); }
 
 std::uint64_t stack_at(const void* place) noexcept {
-  const auto& registers = static_cast<const ucontext_t*>(place)->uc_mcontext.gregs;
-  const auto word = [&](int number) { return static_cast<std::uint64_t>(registers[number]); };
-  return agent::native_stack({word(REG_RIP), word(REG_RSP), word(REG_RBP)});
+  return agent::native_stack(arch::code_point_of(*static_cast<const ucontext_t*>(place)));
 }
 
 }  // namespace dcmt::torch_provider
