@@ -1,6 +1,7 @@
 #include "collector/torch/hooks/backward_hook.h"
 
 #include "collector/agent/provider.h"
+#include "collector/elf/hidden_result.h"
 #include "collector/torch/facts/layout.h"
 #include "collector/torch/facts/symbols.h"
 #include "collector/torch/records/small_blocks.h"
@@ -9,8 +10,8 @@
 namespace dcmt::torch_provider {
 namespace {
 
-/// Engine::execute(roots, inputs, keep graph, create graph, accumulate, outputs): a vector through a hidden argument.
-using EngineExecute = void* (*)(void*, void*, const void*, const void*, bool, bool, bool, const void*);
+/// A vector of Engine::execute(roots, inputs, keep graph, create graph, accumulate, outputs).
+using EngineExecute = elf::HiddenResult (*)(void*, const void*, const void*, bool, bool, bool, const void*);
 
 EngineExecute g_engine_execute;
 void** g_engine_table;
@@ -48,10 +49,10 @@ BackwardSpan::~BackwardSpan() {
   end_op_of(*thread, this);
 }
 
-void* on_engine_execute(void* result, void* engine, const void* roots, const void* inputs, bool keep_graph,
-                        bool create_graph, bool accumulate, const void* outputs) {
+elf::HiddenResult on_engine_execute(void* engine, const void* roots, const void* inputs, bool keep_graph,
+                                    bool create_graph, bool accumulate, const void* outputs) {
   const BackwardSpan backward;
-  return g_engine_execute(result, engine, roots, inputs, keep_graph, create_graph, accumulate, outputs);
+  return g_engine_execute(engine, roots, inputs, keep_graph, create_graph, accumulate, outputs);
 }
 
 const elf::ImportPatch kImports[] = {{kEngineExecute, elf::pointer(on_engine_execute), nullptr}};

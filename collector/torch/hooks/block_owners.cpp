@@ -6,15 +6,20 @@
 #include <utility>
 
 #include "collector/agent/provider.h"
+#include "collector/elf/hidden_result.h"
 #include "collector/torch/state/torch_thread.h"
 
 namespace dcmt::torch_provider {
 namespace {
 
+/// What a function returns: a word, or an object.
+enum class Returns : bool { kWord, kObject };
+
 /// A function that makes a workspace at its first use. Torch keeps one for each handle and stream.
 struct Function {
   const char* symbol;
   const char* owner;
+  Returns returns;
 };
 
 constexpr char kBlas[] = "cuBLAS workspace";
@@ -22,18 +27,19 @@ constexpr char kBlasLt[] = "cuBLASLt workspace";
 
 // The functions in torch 2.10 to 2.15. No version has all of them.
 constexpr Function kFunctions[] = {
-    {"_ZN2at4cuda24getCurrentCUDABlasHandleEv", kBlas},
-    {"_ZN2at4cuda24getCurrentCUDABlasHandleEb", kBlas},
-    {"_ZN2at4cuda37getCurrentCUDABlasHandleWithWorkspaceEv", kBlas},
-    {"_ZN2at4cuda25allocateCUDABlasWorkspaceEm", kBlas},
-    {"_ZN2at4cuda22getCUDABlasLtWorkspaceEv", kBlasLt},
-    {"_ZN2at4cuda22getCUDABlasLtWorkspaceEm", kBlasLt},
+    {"_ZN2at4cuda24getCurrentCUDABlasHandleEv", kBlas, Returns::kWord},
+    {"_ZN2at4cuda24getCurrentCUDABlasHandleEb", kBlas, Returns::kWord},
+    {"_ZN2at4cuda37getCurrentCUDABlasHandleWithWorkspaceEv", kBlas, Returns::kObject},
+    {"_ZN2at4cuda25allocateCUDABlasWorkspaceEm", kBlas, Returns::kObject},
+    {"_ZN2at4cuda22getCUDABlasLtWorkspaceEv", kBlasLt, Returns::kWord},
+    {"_ZN2at4cuda22getCUDABlasLtWorkspaceEm", kBlasLt, Returns::kWord},
 };
 constexpr std::size_t kCount = std::size(kFunctions);
 
-/// All of them have at most two arguments in general registers, including a hidden one for the result.
-using Call = void* (*)(void*, void*);
-constinit std::array<Call, kCount> g_real{};
+/// All of them have at most one argument.
+using Word = void* (*)(void*);
+using Object = elf::HiddenResult (*)(void*);
+constinit std::array<void*, kCount> g_real{};
 
 /// Names the owner of allocations as long as it lives.
 class Owner {
@@ -54,17 +60,22 @@ class Owner {
   const char* before_ = nullptr;
 };
 
-template <std::size_t kIndex>
-void* on_call(void* first, void* second) {
+template <std::size_t kIndex, class Function>
+auto on_call(void* argument) {
   const Owner owner(kFunctions[kIndex].owner);
-  return g_real[kIndex](first, second);
+  return reinterpret_cast<Function>(g_real[kIndex])(argument);
+}
+
+template <std::size_t kIndex>
+void* hook() {
+  if constexpr (kFunctions[kIndex].returns == Returns::kObject) return elf::pointer(on_call<kIndex, Object>);
+  return elf::pointer(on_call<kIndex, Word>);
 }
 
 template <std::size_t... kIndices>
-constexpr std::array<Call, kCount> make_hooks(std::index_sequence<kIndices...>) {
-  return {on_call<kIndices>...};
+std::array<void*, kCount> make_hooks(std::index_sequence<kIndices...>) {
+  return {hook<kIndices>()...};
 }
-constexpr std::array<Call, kCount> kHooks = make_hooks(std::make_index_sequence<kCount>());
 
 }  // namespace
 
@@ -74,11 +85,12 @@ std::span<const elf::ImportPatch> block_owner_imports(void* cuda) noexcept {
   static constinit bool searched = false;
   if (searched) return {patches.data(), count};
   searched = true;
+  const std::array<void*, kCount> hooks = make_hooks(std::make_index_sequence<kCount>());
   bool blas = false;
   bool blas_lt = false;
   for (std::size_t i = 0; i < kCount; ++i) {
     if (!elf::find(cuda, kFunctions[i].symbol, g_real[i])) continue;
-    patches[count++] = {kFunctions[i].symbol, elf::pointer(kHooks[i]), nullptr};
+    patches[count++] = {kFunctions[i].symbol, hooks[i], nullptr};
     (kFunctions[i].owner == kBlas ? blas : blas_lt) = true;
   }
   if (!blas || !blas_lt) {

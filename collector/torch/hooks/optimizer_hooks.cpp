@@ -5,14 +5,15 @@
 #include <utility>
 
 #include "collector/agent/provider.h"
+#include "collector/elf/hidden_result.h"
 #include "collector/torch/facts/layout.h"
 #include "collector/torch/state/torch_thread.h"
 
 namespace dcmt::torch_provider {
 namespace {
 
-/// Optimizer::step(closure): a tensor through a hidden argument.
-using OptimizerStep = void* (*)(void*, void*, void*);
+/// Tensor Optimizer::step(closure)
+using OptimizerStep = elf::HiddenResult (*)(void*, void*);
 
 struct OptimizerClass {
   const char* step;  ///< symbols
@@ -60,9 +61,9 @@ class StepSpan {
 };
 
 template <std::size_t kClass>
-void* on_step(void* result, void* optimizer, void* closure) {
+elf::HiddenResult on_step(void* optimizer, void* closure) {
   const StepSpan span(kOptimizers[kClass].scope);
-  return g_steps[kClass](result, optimizer, closure);
+  return g_steps[kClass](optimizer, closure);
 }
 
 constinit elf::ImportPatch g_step_imports[kClasses] = {};

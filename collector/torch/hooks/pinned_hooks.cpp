@@ -8,6 +8,7 @@
 
 #include "collector/agent/provider.h"
 #include "collector/elf/elf_patch.h"
+#include "collector/elf/hidden_result.h"
 #include "collector/torch/keys/release_keys.h"
 #include "collector/torch/records/block_records.h"
 #include "collector/torch/records/small_blocks.h"
@@ -16,8 +17,8 @@
 namespace dcmt::torch_provider {
 namespace {
 
-/// DataPtr allocate(size): returned through a hidden first argument.
-using Allocate = void* (*)(at::DataPtr*, void*, std::size_t);
+/// DataPtr allocate(size)
+using Allocate = elf::HiddenResult (*)(void*, std::size_t);
 constinit Allocate g_allocate = nullptr;
 
 void end(std::uint64_t address) noexcept {
@@ -49,24 +50,26 @@ std::size_t kept_bytes(const at::DataPtr& data, std::size_t asked) noexcept {
   return block != nullptr && block->ptr_ == data.get() ? block->size_ : std::bit_ceil(asked);
 }
 
-void* on_allocate(at::DataPtr* result, void* allocator, std::size_t bytes) {
-  void* returned = g_allocate(result, allocator, bytes);
-  const auto address = reinterpret_cast<std::uint64_t>(result->get());
-  if (address != 0 && agent::recording()) {
-    const agent::Inside inside;
-    begin(address, kept_bytes(*result, bytes), result->get_deleter());
-  }
-  return returned;
+elf::HiddenResult on_allocate(void* allocator, std::size_t bytes) {
+  return elf::HiddenResult([&](void* at) {
+    elf::call_into(at, g_allocate, allocator, bytes);
+    const auto& result = *static_cast<const at::DataPtr*>(at);
+    const auto address = reinterpret_cast<std::uint64_t>(result.get());
+    if (address != 0 && agent::recording()) {
+      const agent::Inside inside;
+      begin(address, kept_bytes(result, bytes), result.get_deleter());
+    }
+  });
 }
 
-/// The function's index among an object's virtual functions. By the C++ ABI of torch, a pointer to such a member is one
-/// more than its distance in bytes.
+/// The function's index among an object's virtual functions. By the C++ ABI of torch, a pointer to such a member is its
+/// distance in bytes, on x86-64 one more.
 std::size_t slot_of_allocate() noexcept {
   const auto member = &c10::Allocator::allocate;
   std::size_t distance = 0;
   static_assert(sizeof member >= sizeof distance);
   std::memcpy(&distance, &member, sizeof distance);
-  return (distance - 1) / sizeof(void*);
+  return distance / sizeof(void*);
 }
 
 }  // namespace

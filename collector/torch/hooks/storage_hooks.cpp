@@ -5,6 +5,7 @@
 #include <exception>
 
 #include "collector/agent/provider.h"
+#include "collector/elf/hidden_result.h"
 #include "collector/torch/facts/layout.h"
 #include "collector/torch/facts/symbols.h"
 #include "collector/torch/hooks/pinned_hooks.h"
@@ -28,7 +29,7 @@ using elf::pointer;
 
 using OneObject = void (*)(void*);
 /// Returns an intrusive_ptr<StorageImpl> through a hidden first argument; size and data are passed by reference.
-using MakeStorage = void* (*)(void**, const void*, void*, void*, bool, std::uint32_t);
+using MakeStorage = elf::HiddenResult (*)(const void*, void*, void*, bool, std::uint32_t);
 using ResizeStorage = void (*)(void*, std::size_t);
 
 void** g_storage_table;
@@ -116,14 +117,16 @@ void on_release_functional(void* storage) {
 }
 
 // A storage that exists before any tensor. Storages that torch makes together with a tensor do not use this function.
-void* on_make_storage(void** result, const void* bytes, void* data, void* allocator, bool resizable,
-                      std::uint32_t device) {
-  void* returned = g_make_storage(result, bytes, data, allocator, resizable, device);
-  if (agent::recording() && follow_begin(*result)) {
-    agent::Inside inside;
-    write_storage(wire::RecordType::kStorageBirth, *result, stack_here());
-  }
-  return returned;
+elf::HiddenResult on_make_storage(const void* bytes, void* data, void* allocator, bool resizable,
+                                  std::uint32_t device) {
+  return elf::HiddenResult([&](void* at) {
+    elf::call_into(at, g_make_storage, bytes, data, allocator, resizable, device);
+    const void* const storage = *static_cast<void**>(at);
+    if (agent::recording() && follow_begin(storage)) {
+      agent::Inside inside;
+      write_storage(wire::RecordType::kStorageBirth, storage, stack_here());
+    }
+  });
 }
 
 void resize(ResizeStorage real, void* storage, std::size_t bytes) {

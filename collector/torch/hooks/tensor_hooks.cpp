@@ -9,6 +9,7 @@
 #include <cstdint>
 
 #include "collector/agent/provider.h"
+#include "collector/elf/hidden_result.h"
 #include "collector/torch/facts/layout.h"
 #include "collector/torch/facts/symbols.h"
 #include "collector/torch/hooks/new_objects.h"
@@ -33,8 +34,8 @@ using elf::pointer;
 using Construct4 = void (*)(void*, void*, std::uint64_t, std::uint16_t, std::uint32_t);
 using ConstructView = void (*)(void*, int, void*, std::uint64_t, std::uint16_t);
 using OneObject = void (*)(void*);
-/// Returns an intrusive_ptr<TensorImpl> through a hidden first argument.
-using Detach = void* (*)(const void**, const void*, const void*, bool);
+/// Returns an intrusive_ptr<TensorImpl>.
+using Detach = elf::HiddenResult (*)(const void*, const void*, bool);
 
 void** g_tensor_table;
 Construct4 g_construct4;
@@ -172,28 +173,27 @@ class Deeper {
   std::uint32_t& depth_;
 };
 
-void* detach(Detach real, const void** result, const void* tensor, const void* version, bool allow_change) {
+void detach(Detach real, void* result, const void* tensor, const void* version, bool allow_change) {
   TorchThread* thread = agent::recording() ? torch_thread() : nullptr;
-  if (thread == nullptr) return real(result, tensor, version, allow_change);
-  void* returned = nullptr;
+  if (thread == nullptr) return elf::call_into(result, real, tensor, version, allow_change);
   {
     const Deeper deeper(thread->in_detach);  // the real function may throw
-    returned = real(result, tensor, version, allow_change);
+    elf::call_into(result, real, tensor, version, allow_change);
   }
   // A subclass may return a tensor that was born elsewhere and is recorded already.
-  if (*result == thread->detached && *result != nullptr) {
+  const void* const detached = *static_cast<const void**>(result);
+  if (detached == thread->detached && detached != nullptr) {
     thread->detached = nullptr;
-    tensor_born(*result);
+    tensor_born(detached);
   }
-  return returned;
 }
 
-void* on_detach(const void** result, const void* tensor, const void* version, bool allow_change) {
-  return detach(g_detach, result, tensor, version, allow_change);
+elf::HiddenResult on_detach(const void* tensor, const void* version, bool allow_change) {
+  return elf::HiddenResult([&](void* at) { detach(g_detach, at, tensor, version, allow_change); });
 }
 
-void* on_detach_move(const void** result, const void* tensor, const void* version, bool allow_change) {
-  return detach(g_detach_move, result, tensor, version, allow_change);
+elf::HiddenResult on_detach_move(const void* tensor, const void* version, bool allow_change) {
+  return elf::HiddenResult([&](void* at) { detach(g_detach_move, at, tensor, version, allow_change); });
 }
 
 void on_destroy_tensor(void* tensor) {
