@@ -132,15 +132,16 @@ void load_python_provider(const char* libraries, void (*start_by)(void (*start)(
 int populate_if_ours(dl_phdr_info* object, std::size_t, void* /*nothing*/) noexcept {
   const char* name = strrchr(object->dlpi_name, '/');
   if (name == nullptr || strncmp(name + 1, "libdcmt_", strlen("libdcmt_")) != 0) return 0;
-  constexpr std::uintptr_t kPage = 4096;
+  const auto page_size = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
   for (int i = 0; i < object->dlpi_phnum; ++i) {
     const auto& segment = object->dlpi_phdr[i];
     if (segment.p_type != PT_LOAD) continue;
-    const std::uintptr_t from = (object->dlpi_addr + segment.p_vaddr) & ~(kPage - 1);
+    const std::uintptr_t from = (object->dlpi_addr + segment.p_vaddr) & ~(page_size - 1);
     const std::uintptr_t to = object->dlpi_addr + segment.p_vaddr + segment.p_memsz;
     const int how = (segment.p_flags & PF_W) != 0 ? MADV_POPULATE_WRITE : MADV_POPULATE_READ;
     // Page by page, because the first pages of a writable segment can be read-only after relocation.
-    for (std::uintptr_t page = from; page < to; page += kPage) madvise(reinterpret_cast<void*>(page), kPage, how);
+    for (std::uintptr_t page = from; page < to; page += page_size)
+      madvise(reinterpret_cast<void*>(page), page_size, how);
   }
   return 0;
 }

@@ -10,10 +10,10 @@
 #include <mutex>
 #include <utility>
 
+#include "trace/base/page_size.h"
+
 namespace dcmt::spool {
 namespace {
-
-constexpr std::uintptr_t kPage = 4096;
 
 struct Range {
   std::atomic<bool> in_use{false};
@@ -34,7 +34,7 @@ void on_bus_error(int signal, siginfo_t* info, void*) {
     const std::uintptr_t begin = range.begin.load(std::memory_order_acquire);
     const std::size_t bytes = range.bytes.load(std::memory_order_relaxed);
     if (info->si_code <= 0 || begin == 0 || at < begin || at >= begin + bytes) continue;
-    const std::uintptr_t page = at & ~(kPage - 1);
+    const std::uintptr_t page = at & ~(page_size() - 1);
     void* zeros = mmap(reinterpret_cast<void*>(page), begin + bytes - page, PROT_READ | PROT_WRITE,
                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
     if (zeros == MAP_FAILED) break;
@@ -52,6 +52,7 @@ void on_bus_error(int signal, siginfo_t* info, void*) {
 void install_handler() {
   static std::once_flag once;
   std::call_once(once, [] {
+    static_cast<void>(page_size());  // the handler must not be the first to ask
     struct sigaction ours {};
     ours.sa_sigaction = on_bus_error;
     ours.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_RESTART;

@@ -8,13 +8,13 @@
 #include <vector>
 
 #include "trace/base/lines.h"
+#include "trace/base/page_size.h"
 #include "trace/base/process_read.h"
 #include "trace/base/read_file.h"
 
 namespace dcmt::recorder {
 namespace {
 
-constexpr std::uint64_t kPage = 4096;
 constexpr std::uint64_t kArenaOfMalloc = std::uint64_t{64} << 20;  // of glibc; begins at a multiple of this
 constexpr std::uint64_t kArenaOfPython = std::uint64_t{1} << 20;
 constexpr std::uint64_t kPoolOfPython = 16 * 1024;
@@ -114,7 +114,7 @@ bool is_pool(std::uint64_t address, std::span<const std::uint64_t> words) {
 /// The size of a chunk of malloc with its own pages, by its second word; 0: not such a chunk.
 std::uint64_t length_of_piece(std::uint64_t word) {
   const std::uint64_t length = word & ~std::uint64_t{7};
-  return (word & 7) == 2 && length % kPage == 0 ? length : 0;
+  return (word & 7) == 2 && length % page_size() == 0 ? length : 0;
 }
 
 /// A mapping contains chunks of malloc with their own pages, each with its size before it, and arenas of Python's
@@ -122,7 +122,7 @@ std::uint64_t length_of_piece(std::uint64_t word) {
 Parts parts_of(const Mapping& mapping, std::uint64_t from, PieceHeaders& headers, int& left) {
   Parts parts;
   parts.malloc = from - mapping.begin;
-  for (std::uint64_t at = from; at + kPage <= mapping.end && left > 0;) {
+  for (std::uint64_t at = from; at + page_size() <= mapping.end && left > 0;) {
     std::array<std::uint64_t, 6> words{};
     --left;
     if (!headers.read(at, std::span(words).first(2))) break;
@@ -218,12 +218,12 @@ class Classifier {
   /// pages for the rest of the chunk, as numpy does for large arrays.
   [[nodiscard]] std::uint64_t end_of_piece_before(std::size_t at) {
     const Mapping& mapping = mappings_[at];
-    const std::uint64_t first_page = mapping.begin - kPage;
+    const std::uint64_t first_page = mapping.begin - page_size();
     std::array<std::uint64_t, 2> words{};
     const bool is_adjacent = at > 0 && mappings_[at - 1].end == mapping.begin && mappings_[at - 1].path.empty();
     if (!is_adjacent || !headers_.read(first_page, words)) return mapping.begin;
     const std::uint64_t length = length_of_piece(words[1]);
-    return length > kPage && length <= kLargestPiece ? std::min(mapping.end, first_page + length) : mapping.begin;
+    return length > page_size() && length <= kLargestPiece ? std::min(mapping.end, first_page + length) : mapping.begin;
   }
 
   void add_unnamed(std::size_t at) {

@@ -20,6 +20,7 @@
 #include "collector/recorder/target/resident_memory.h"
 #include "trace/base/descriptor.h"
 #include "trace/base/lines.h"
+#include "trace/base/page_size.h"
 #include "trace/base/read_file.h"
 
 namespace dcmt::recorder {
@@ -27,7 +28,6 @@ namespace {
 
 constexpr char kSharedFolder[] = "/dev/shm";
 constexpr std::int64_t kBlockOfStat = 512;
-constexpr std::uint64_t kPageOfSegment = 4096;
 /// Limits for one reading: of a process, descriptors; and pages of mappings whose size nothing else says.
 constexpr int kMostDescriptors = 8192;
 constexpr std::uint64_t kMostPages = std::uint64_t{1} << 20;
@@ -88,13 +88,13 @@ void add_open(pid_t pid, Segments& segments) {
 std::int64_t present_bytes(pid_t pid, const SharedMapping& mapping) {
   constexpr std::uint64_t kPresentPage = std::uint64_t{1} << 63;
   const Descriptor table(open(fmt::format("/proc/{}/pagemap", pid).c_str(), O_RDONLY | O_CLOEXEC));
-  std::vector<std::uint64_t> entries(std::min((mapping.end - mapping.begin) / kPageOfSegment, kMostPages));
+  std::vector<std::uint64_t> entries(std::min((mapping.end - mapping.begin) / page_size(), kMostPages));
   const ssize_t read = pread(table.get(), entries.data(), entries.size() * sizeof entries[0],
-                             static_cast<off_t>(mapping.begin / kPageOfSegment * sizeof entries[0]));
+                             static_cast<off_t>(mapping.begin / page_size() * sizeof entries[0]));
   if (read <= 0) return 0;
   entries.resize(static_cast<std::size_t>(read) / sizeof entries[0]);
   const auto present = std::ranges::count_if(entries, [](std::uint64_t each) { return (each & kPresentPage) != 0; });
-  return present * static_cast<std::int64_t>(kPageOfSegment);
+  return present * static_cast<std::int64_t>(page_size());
 }
 
 /// Adds what a process has mapped. Of a mapping whose file nobody has open, the pages that the process has used count.

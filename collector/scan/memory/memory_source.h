@@ -18,6 +18,7 @@ struct Range {
   Address end = 0;
 };
 
+/// Memory is read in units of this size, the smallest one of a kernel's page.
 constexpr Address kPageBytes = 4096;
 
 /// A mapping of the inspected process, as in /proc/PID/maps.

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "trace/base/lines.h"
+#include "trace/base/page_size.h"
 #include "trace/base/read_file.h"
 
 namespace dcmt::scan {
@@ -113,16 +114,18 @@ std::size_t ProcessMemory::read(std::span<const Piece> pieces) {
 }
 
 std::vector<bool> ProcessMemory::written_pages(Range range) {
-  std::vector<std::uint64_t> entries((range.end - range.begin) / kPageBytes);
+  // The kernel's pages may be larger than ours.
+  const std::uint64_t first = range.begin / page_size();
+  std::vector<std::uint64_t> entries((range.end + page_size() - 1) / page_size() - first);
   const std::size_t size = entries.size() * sizeof(entries[0]);
-  const auto offset = static_cast<off_t>(range.begin / kPageBytes * sizeof(entries[0]));
+  const auto offset = static_cast<off_t>(first * sizeof(entries[0]));
   if (pread(pages_.get(), entries.data(), size, offset) != static_cast<ssize_t>(size)) {
     return MemorySource::written_pages(range);
   }
-  std::vector<bool> written(entries.size());
-  for (std::size_t page = 0; page < entries.size(); ++page) {
+  std::vector<bool> written((range.end - range.begin) / kPageBytes);
+  for (std::size_t page = 0; page < written.size(); ++page) {
     // A private page of a file becomes the process's own at the first write.
-    const std::uint64_t entry = entries[page];
+    const std::uint64_t entry = entries[(range.begin + page * kPageBytes) / page_size() - first];
     written[page] = (entry & kOfFile) == 0 && (entry & (kPresent | kSwapped)) != 0;
   }
   return written;
@@ -130,7 +133,7 @@ std::vector<bool> ProcessMemory::written_pages(Range range) {
 
 bool ProcessMemory::is_page_unshared(Address address) {
   std::uint64_t entry = 0;
-  const auto offset = static_cast<off_t>(address / kPageBytes * sizeof entry);
+  const auto offset = static_cast<off_t>(address / page_size() * sizeof entry);
   if (pread(pages_.get(), &entry, sizeof entry, offset) != static_cast<ssize_t>(sizeof entry)) return false;
   return (entry & kPresent) != 0 && (entry & kMappedOnce) != 0;
 }
