@@ -35,6 +35,11 @@ bool names_its_holder(const Finding& objects, const Finding& other) {
          (other.outside && other.outside->holder && has_it(*other.outside->holder));
 }
 
+/// True if storages of the same holder grow: one change of the program lets go of both.
+bool is_of_same_holder(const Finding& outside, const Finding& other) {
+  return outside.outside && outside.outside->holder && other.growth && *outside.outside->holder == other.growth->holder;
+}
+
 /// True if the other finding names who holds the objects that the native memory is of. Objects of Python, torch and
 /// numpy have other parts, too: graphs of autograd, tables.
 bool names_holder_of_native(const Finding& native, const Finding& other) {
@@ -83,6 +88,7 @@ void drop_if_said(std::vector<Finding>& findings, const Says& is_said_by) {
 void drop_said_twice(const TraceData& data, std::vector<Finding>& findings) {
   drop_if_said(findings, [&](const Finding& each, const Finding& other) { return is_of_storages(data, each, other); });
   drop_if_said(findings, names_its_holder);
+  drop_if_said(findings, is_of_same_holder);
   const std::vector<Finding> said = findings;
   std::erase_if(findings, [&](const Finding& each) { return is_explained(each, said); });
   drop_if_said(findings, names_holder_of_native);
