@@ -127,10 +127,11 @@ FoundLines statements_in(const UserFile& file, std::string_view holder) {
 
 /// Statements of the same object that use what it has: `torch.cat(self.rows)` where `self.rows.append(x)` stores.
 FoundLines entries_used_in(const UserFile& file, const FoundLines& statements, std::string_view holder) {
-  const PathEnd target = end_of_path(holder);
+  PathEnd target = end_of_path(holder);
+  if (target.name.empty()) target = parameter_of(file, holder);
   if (target.name.empty() || !target.link.empty()) return {};
   const auto is_there = [&](const FoundLine& each) { return each.file == &file; };
-  if (std::ranges::none_of(statements, is_there)) return {};
+  if (target.function.empty() && std::ranges::none_of(statements, is_there)) return {};
   return lines_of(file, [&](const PythonSource::Line& line) {
     const bool counts = target.function.empty() || file.source.is_within(line, target.function);
     return counts && uses_entries(line.bare, target);
@@ -156,6 +157,24 @@ std::vector<PathEnd> parameters_with(const UserFiles& files, const PathEnd& targ
     }
   });
   return parameters;
+}
+
+/// Statements that use what their function is given: `random.choice(members)` in `def partner(members)`.
+FoundLines entries_used_by_parameters(const UserFiles& files, std::string_view holder) {
+  const PathEnd end = end_of_path(holder);
+  if (end.name.empty() || !end.link.empty()) return {};
+  FoundLines found;
+  for (const PathEnd& target : parameters_with(files, end)) {
+    files.each([&](const UserFile& file) {
+      std::ranges::move(lines_of(file,
+                                 [&](const PythonSource::Line& line) {
+                                   return file.source.function_of(line) == target.function &&
+                                          uses_entries(line.bare, target);
+                                 }),
+                        std::back_inserter(found));
+    });
+  }
+  return found;
 }
 
 /// Statements of functions that are given what the holder's name has: `members.append(x)` in `def add(members, x)`,
@@ -428,7 +447,12 @@ Storing stored_in(const UserFiles& files, std::string_view holder, std::string_v
   const auto entries_used = [&](const UserFile& file) { return entries_used_in(file, statements, holder); };
   FoundLines uses = files.all(entries_used);
   std::ranges::move(files.others(entries_used), std::back_inserter(uses));
+  std::ranges::move(entries_used_by_parameters(files, holder), std::back_inserter(uses));
   FoundLines calls = calls_of(files, statements, holder);
+  // What leads to the storing statement is given the container to add to it.
+  std::erase_if(uses, [&](const FoundLine& use) {
+    return std::ranges::any_of(calls, [&](const FoundLine& call) { return call.line == use.line; });
+  });
   // How what was made comes to the statement, or to a place that no statement of the user's files names. A statement in
   // a function without it has it by a parameter: what was only computed from it says nothing then.
   const auto is_known = [](const FoundLine& each) { return each.file->values.is_known_at(*each.line); };

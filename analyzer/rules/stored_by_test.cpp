@@ -250,6 +250,18 @@ TEST(StoredByTest, CallsThatGetWhatWasMadeIfNoStatementNamesTheHolder) {
   }
 }
 
+TEST(StoredByTest, WhatUsesTheEntriesByAnotherFunctionOrAsADefault) {
+  const Program given(
+      "def add(rows, x):\n  rows.append(x)\ndef pick(rows):\n  return rows[-1]\ndef main():\n  league = []\n"
+      "  add(league, net(x))\n  other(pick(league))\n  print(len(league))\nmain()\n",
+      {{"train.py", "main", 7}});
+  EXPECT_EQ(given.lines(&Storing::uses, "main: league"), (Lines{"other(pick(league))", "return rows[-1]"}))
+      << "what adds to it uses nothing of it";
+  const Program by_default("def walk(x, path=[]):\n  path.append(net(x))\n  return path[-1] - path[-2]\nwalk(1)\n",
+                           {{"train.py", "walk", 2}});
+  EXPECT_EQ(by_default.lines(&Storing::uses, "main.walk.__defaults__[0]"), (Lines{"return path[-1] - path[-2]"}));
+}
+
 TEST(StoredByTest, AnotherFileOfTheUsersIfThoseOfTheStacksHaveNoStatement) {
   testing::TestTrace trace;
   trace.stack = {{"train.py", "main", 2}};
