@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "render/wording/growth_parts.h"
+
 namespace dcmt::cli {
 namespace {
 
@@ -51,6 +53,12 @@ std::string where_of_peak(const DevicePeak& peak) {
   return joined(parts, " · ");
 }
 
+/// "at most, ", before what the prediction leaves out.
+std::string bound_of(const DevicePeak& peak) {
+  const std::string_view bound = wording::bound_text(peak.predicted_as);
+  return bound.empty() ? std::string() : std::string(bound.substr(0, bound.size() - 1)) + ", ";
+}
+
 std::string peak_lines(const DevicePeak& peak, std::string_view history, const Style& style) {
   if (history == "none") {
     return peak_row("allocated", peak.bytes, std::string(peak.device.value_or("")), style) +
@@ -68,10 +76,10 @@ std::string peak_lines(const DevicePeak& peak, std::string_view history, const S
   text += peak_row("  needed", peak.needed_bytes, share(peak.needed_share), style);
   text += peak_row("  dead but held", peak.dead_bytes,
                    style.bad(share(peak.dead_share)) + "   " + findings_name(peak.dead_findings), style);
-  text += peak_row(
-      "  predicted", peak.predicted_bytes,
-      "          without " + findings_name(peak.without_findings) + and_reserved(peak.predicted_reserved_bytes, style),
-      style);
+  text += peak_row("  predicted", peak.predicted_bytes,
+                   fmt::format("          {}without {}{}", bound_of(peak), findings_name(peak.without_findings),
+                               and_reserved(peak.predicted_reserved_bytes, style)),
+                   style);
   return peak.alone.size() > 1 ? text + alone_lines(peak, style) : text;
 }
 

@@ -9,6 +9,7 @@
 #include "cli/peak_text.h"
 #include "render/wording/finding_words.h"
 #include "render/wording/fragmented_words.h"
+#include "render/wording/growth_parts.h"
 #include "render/wording/growth_words.h"
 #include "render/wording/job_words.h"
 #include "render/wording/reference_words.h"
@@ -71,7 +72,8 @@ std::string dead_sentence(const DevicePeak& peak, bool first, const Style& style
   const std::string name = first ? "the peak" : fmt::format("the peak on {}", peak.device.value_or(""));
   return fmt::format("{} of {} is dead; ", percent(peak.dead_share, 0), name) +
          (predicted == measured ? fmt::format("without it another peak is as high, {}. ", measured)
-                                : fmt::format("without it the peak is {}, not {}. ", predicted, measured));
+                                : fmt::format("without it the peak is {}{}, not {}. ",
+                                              wording::bound_text(peak.predicted_as), predicted, measured));
 }
 
 std::string finding_text(const std::string& path, const ReportedFinding& finding, const Style& style) {

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "cli/peak_text.h"
+#include "render/wording/growth_parts.h"
 #include "render/wording/story_words.h"
 #include "trace/base/shell_words.h"
 
@@ -58,8 +59,9 @@ std::string peak_text(const model::PeakView& view, const Grouping& by, const Sty
   std::string text = style.bold(fmt::format("peak allocated  {}", style.bytes(peak.bytes))) + "   " +
                      where_of_peak(peak) + fmt::format(" · seq {}\n", grouped(peak.at->seq.value));
   if (peak.dead_bytes.value > 0) {
-    text += fmt::format("  needed {} · dead but held {} · predicted without it {}\n", style.bytes(peak.needed_bytes),
-                        style.bytes(peak.dead_bytes), style.bytes(peak.predicted_bytes));
+    text += fmt::format("  needed {} · dead but held {} · predicted without it {}{}\n", style.bytes(peak.needed_bytes),
+                        style.bytes(peak.dead_bytes), wording::bound_text(peak.predicted_as),
+                        style.bytes(peak.predicted_bytes));
     if (peak.last_use_known) {
       text += fmt::format("  with what was read after its release freed at its last known use: {}\n",
                           style.bytes(peak.predicted_last_use_bytes));

@@ -6,6 +6,8 @@
 #include <span>
 #include <utility>
 
+#include "analyzer/time/still_rises.h"
+
 namespace dcmt::analyzer {
 namespace {
 
@@ -144,6 +146,34 @@ void add_growth(const TraceData& data, const Releases& releases, const std::vect
   what_if.predicted_last_use = last_use.empty() ? measured : peak_of(data, measured.device, last_use);
 }
 
+/// From the first storage of all that grows to the last one.
+std::pair<Sequence, Sequence> extent_of_growth(const TraceData& data, StringId device,
+                                               const std::vector<Finding>& findings) {
+  Sequence from, to;
+  for (const Finding& finding : findings) {
+    if (!finding.growth || finding.device != device) continue;
+    for (const GrowingStorage& each : finding.growth->storages) {
+      const Sequence birth = data.storages.find(each.storage)->span.from_seq;
+      from = from.valid() ? std::min(from, birth) : birth;
+      to = std::max(to, birth);
+    }
+  }
+  return {from, to};
+}
+
+/// Fills in what the predicted peaks of growth say.
+void add_bounds(const TraceData& data, const std::vector<Gap>& gaps, DeviceAnalysis& device,
+                std::vector<Finding>& findings) {
+  const auto [from, to] = extent_of_growth(data, device.device, findings);
+  const bool rises = from.valid() && still_rises(data, device.device, gaps, from, to);
+  for (Finding& finding : findings) {
+    if (!finding.growth || finding.device != device.device || !finding.predicted_peak) continue;
+    const bool is_used = !finding.growth->stored_by.uses.empty();
+    finding.predicted_as = rises ? PredictedAs::kMost : is_used ? PredictedAs::kLeast : PredictedAs::kValue;
+    if (finding.predicted_as != PredictedAs::kValue) device.predicted_as = finding.predicted_as;
+  }
+}
+
 }  // namespace
 
 std::vector<Gap> gaps_of_finding(const TraceData& data, const Finding& finding) {
@@ -235,7 +265,9 @@ void add_what_if(const TraceData& data, const Releases& releases, DeviceAnalysis
     if ((findings[i].growth || findings[i].duplicate) && findings[i].device == device.device)
       growth.push_back(gaps.of(i));
   }
-  if (!growth.empty()) add_growth(data, releases, gaps.together(), std::move(growth), device);
+  if (growth.empty()) return;
+  add_bounds(data, gaps.together(), device, findings);
+  add_growth(data, releases, gaps.together(), std::move(growth), device);
 }
 
 }  // namespace dcmt::analyzer

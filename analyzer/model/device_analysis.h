@@ -24,8 +24,9 @@ struct SharedBytes {
 
 /// Parts point into the TraceData and the Releases, which must outlive this object.
 struct DeviceAnalysis {
-  StringId device;  ///< zero if nothing was allocated
-  WhatIf what_if;   ///< without all findings together
+  StringId device;                                 ///< zero if nothing was allocated
+  WhatIf what_if;                                  ///< without all findings together
+  PredictedAs predicted_as = PredictedAs::kValue;  ///< of `what_if`
   std::vector<StepPeak> steps;
   std::vector<SharedBytes> shared;  ///< at the measured peak, most bytes first
 

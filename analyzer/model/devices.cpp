@@ -66,6 +66,7 @@ DevicePeak device_peak_of(const Analysis& analysis, const DeviceAnalysis& device
   peak.needed_bytes = what_if.needed_at_peak;
   peak.dead_bytes = what_if.dead_at_peak;
   peak.predicted_bytes = what_if.predicted.bytes;
+  peak.predicted_as = device.predicted_as;
   peak.predicted_last_use_bytes = what_if.predicted_last_use.bytes;
   peak.last_use_known = what_if.last_use_known;
   peak.shared = device.shared;

@@ -26,6 +26,7 @@ struct DevicePeak {
   std::optional<std::string_view> phase;
   std::optional<Bytes> active_bytes, reserved_bytes;
   Bytes needed_bytes, dead_bytes, predicted_bytes, predicted_last_use_bytes;
+  analyzer::PredictedAs predicted_as = analyzer::PredictedAs::kValue;
   std::optional<Bytes> predicted_reserved_bytes;
   bool last_use_known = false;
   std::vector<std::int64_t> without_findings;
@@ -52,6 +53,7 @@ struct DevicePeak {
     field("needed_bytes", &DevicePeak::needed_bytes, "the peak without dead_bytes");
     field("dead_bytes", &DevicePeak::dead_bytes, "kept past their release, alive at the peak");
     field("predicted_bytes", &DevicePeak::predicted_bytes, "the peak with every residual storage freed at its release");
+    field("predicted_as", &DevicePeak::predicted_as, "of this, as of a finding");
     field("predicted_last_use_bytes", &DevicePeak::predicted_last_use_bytes,
           "the same, storages that were read afterwards freed at their last read");
     field("predicted_reserved_bytes", &DevicePeak::predicted_reserved_bytes,

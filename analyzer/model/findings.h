@@ -125,6 +125,10 @@ struct ReportedFinding : analyzer::FindingBase {
     field("peak_share", &ReportedFinding::peak_share, "of the peak, 0 to 1");
     field("alive_at_peak_bytes", &ReportedFinding::alive_at_peak, "of the storages named, needed then or not");
     field("predicted_peak_bytes", &ReportedFinding::predicted_peak, "the peak without this finding alone");
+    field("predicted_as", &ReportedFinding::predicted_as,
+          "what `predicted_peak_bytes` is of the mended program's peak: \"value\"; \"least\": one of `used_at` needs "
+          "some "
+          "of what grows; \"most\": memory still grows without what the findings keep");
     field("predicted_if_used_bytes", &ReportedFinding::predicted_if_used,
           "the same if all that grows stays until one of `used_at` runs next; null: not known when they ran, or the "
           "same");

@@ -30,6 +30,18 @@ std::optional<Bytes> Finding::bytes_each() const {
   return same ? std::optional(items.front().bytes) : std::nullopt;
 }
 
+std::string_view name_of(PredictedAs predicted) {
+  switch (predicted) {
+    case PredictedAs::kLeast:
+      return "least";
+    case PredictedAs::kMost:
+      return "most";
+    case PredictedAs::kValue:
+      break;
+  }
+  return "value";
+}
+
 std::string_view name_of(Confidence confidence) {
   switch (confidence) {
     case Confidence::kCertain:

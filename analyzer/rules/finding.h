@@ -31,6 +31,15 @@ enum class Confidence {
   kUnknown,  ///< not inspected: the trace does not contain the cause
 };
 
+/// What a predicted peak says of the peak of a mended program.
+enum class PredictedAs {
+  kValue,  ///< it is that high
+  kLeast,  ///< it is not lower: a statement uses some of what grows, and how much has to stay is not known
+  kMost,   ///< it is not higher: memory still grows without what the findings keep
+};
+/// "value", "least", "most".
+[[nodiscard]] std::string_view name_of(PredictedAs predicted);
+
 /// One storage of a finding, in one cycle of its parameter.
 struct FindingItem {
   Key key;
@@ -84,6 +93,7 @@ struct FindingBase {
   double peak_share = 0;                ///< dead_at_peak / peak
   Bytes alive_at_peak;                  ///< of the items' storages, needed or not; at most `bytes`
   std::optional<Bytes> predicted_peak;  ///< the peak without this finding alone
+  PredictedAs predicted_as = PredictedAs::kValue;
   /// The same if what grows stays until a statement has used it. nullopt: not known, or the same.
   std::optional<Bytes> predicted_if_used;
   std::optional<Holders> holders;               ///< an example: of the first item that has any

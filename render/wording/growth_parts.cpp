@@ -26,18 +26,33 @@ void add_stored_by(const std::vector<analyzer::StoringStatement>& stored_by,
   add_statements("called at", "", called_at, form, facts);
 }
 
-void add_used_at(const std::vector<analyzer::StoringStatement>& used_at, const std::optional<Bytes>& predicted_peak,
-                 const std::optional<Bytes>& predicted_if_used, const Form& form, LabelledLines& facts) {
-  if (used_at.empty()) return;
-  const std::string more = used_at.size() > 1 ? fmt::format("   {} more", used_at.size() - 1) : std::string();
-  facts.push_back({"used at", used_at.front().site + "   " + used_at.front().text + more});
-  if (predicted_peak) {
-    const std::string all = predicted_if_used
-                                ? fmt::format(", {} if all stays until this runs next", form.bytes(*predicted_if_used))
-                                : std::string();
-    facts.push_back(
-        {"", fmt::format("what this needs has to stay: the peak is {} at least{}", form.bytes(*predicted_peak), all)});
+std::string_view bound_text(analyzer::PredictedAs predicted) {
+  switch (predicted) {
+    case analyzer::PredictedAs::kLeast:
+      return "at least ";
+    case analyzer::PredictedAs::kMost:
+      return "at most ";
+    case analyzer::PredictedAs::kValue:
+      break;
   }
+  return "";
+}
+
+void add_bounds(const model::ReportedFinding& finding, const Form& form, LabelledLines& facts) {
+  if (const auto& used_at = finding.growth->used_at; !used_at.empty()) {
+    const std::string more = used_at.size() > 1 ? fmt::format("   {} more", used_at.size() - 1) : std::string();
+    facts.push_back({"used at", used_at.front().site + "   " + used_at.front().text + more});
+  }
+  if (!finding.predicted_peak || finding.predicted_as == analyzer::PredictedAs::kValue) return;
+  const bool is_most = finding.predicted_as == analyzer::PredictedAs::kMost;
+  const std::string all = finding.predicted_if_used && !is_most ? fmt::format(", {} if all stays until this runs next",
+                                                                              form.bytes(*finding.predicted_if_used))
+                                                                : std::string();
+  facts.push_back(
+      {is_most ? "without" : "",
+       fmt::format("{}: the peak is {}{}{}",
+                   is_most ? "memory still grows, by what nothing was found to hold" : "what this needs has to stay",
+                   bound_text(finding.predicted_as), form.bytes(*finding.predicted_peak), all)});
 }
 
 }  // namespace dcmt::wording

@@ -1,12 +1,11 @@
 // Parts of the words of growth that findings of several kinds share.
 #pragma once
 
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "analyzer/model/growth.h"
+#include "analyzer/model/findings.h"
 #include "render/wording/words.h"
 
 namespace dcmt::wording {
@@ -19,8 +18,10 @@ namespace dcmt::wording {
 void add_stored_by(const std::vector<analyzer::StoringStatement>& stored_by,
                    const std::vector<analyzer::StoringStatement>& called_at, const Form& form, LabelledLines& facts);
 
-/// Adds the statements that use a container's entries. What these need stays in a program that is mended.
-void add_used_at(const std::vector<analyzer::StoringStatement>& used_at, const std::optional<Bytes>& predicted_peak,
-                 const std::optional<Bytes>& predicted_if_used, const Form& form, LabelledLines& facts);
+/// "at least " or "at most ", before a predicted peak; empty: it is the value.
+[[nodiscard]] std::string_view bound_text(analyzer::PredictedAs predicted);
+
+/// Adds the statements that use a container's entries, and what is only a bound of the predicted peak.
+void add_bounds(const model::ReportedFinding& finding, const Form& form, LabelledLines& facts);
 
 }  // namespace dcmt::wording

@@ -96,7 +96,7 @@ FindingWords growth_words(const ReportedFinding& finding, const Form& form) {
   if (growth.sites.size() > form.most) {
     words.facts.push_back({"", counted(static_cast<std::int64_t>(growth.sites.size() - form.most), "more place")});
   }
-  add_used_at(growth.used_at, finding.predicted_peak, finding.predicted_if_used, form, words.facts);
+  add_bounds(finding, form, words.facts);
   if (!growth.holder.empty() && growth.holder != analyzer::kHeldByCpp)
     words.facts.push_back({"alone", fmt::format("{} are freed if only this is emptied", form.bytes(growth.alone))});
   words.facts.push_back({"because", finding.why});
