@@ -108,7 +108,9 @@ std::string_view variable_at_root(std::string_view path) {
 bool is_plain_variable(std::string_view holder) { return variable_at_root(holder) == holder; }
 
 bool has_one_value(std::string_view path) {
-  return holder_of(path) == path && !cycle_text::is_cycle(path) && path.find_first_of("{<(*") == std::string_view::npos;
+  const std::size_t root = path.find(": ");  // "fit.<locals>.<dictcomp>: p" is one variable
+  return holder_of(path) == path && !cycle_text::is_cycle(path) &&
+         path.find_first_of("{<(*", root == std::string_view::npos ? 0 : root) == std::string_view::npos;
 }
 
 HolderNames::HolderNames(const TraceData& data) : data_(data), is_cpp_(has_cpp_stacks(data)) {

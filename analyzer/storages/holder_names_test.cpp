@@ -199,5 +199,12 @@ TEST(HolderNames, APathBeginsWithAVariable) {
     EXPECT_FALSE(is_plain_variable(inner)) << inner;
 }
 
+TEST(HolderNamesOfStorages, OneVariableOfAFunctionWithinAnotherHasOneValue) {
+  for (const char* one : {"main: v.grad", "inner.<locals>.<dictcomp>: p.grad", "program.v"})
+    EXPECT_TRUE(has_one_value(one)) << one;
+  for (const char* many : {"main: layers[*].last", "fit.<locals>.<lambda>: seen{…}", "main: v (lru_cache)"})
+    EXPECT_FALSE(has_one_value(many)) << many;
+}
+
 }  // namespace
 }  // namespace dcmt::analyzer
