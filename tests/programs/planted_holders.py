@@ -324,6 +324,16 @@ make_cycle()
 # What autograd and modules keep.
 weight = torch.ones(300, 300, requires_grad=True)
 LOSS = ((torch.ones(300, 300) + 1) @ weight).relu().sum()
+
+
+def gradient_with_a_graph() -> None:
+    """Two layers: how many nodes lead back to the weight does not show."""
+    weight = kept("gradient's graph", "cycle AccumulateGrad.variable → CopyBackwards.next_functions[1] → … → AccumulateGrad "
+                  "(through autograd nodes, which Python's collector cannot see)").requires_grad_()
+    ((weight * 2).tanh() * 3).square().sum().backward(create_graph=True)
+
+
+gradient_with_a_graph()
 expect("saved by a node", LOSS.grad_fn.next_functions[0][0]._saved_result, "main.LOSS.grad_fn SumBackward0 … 1 node → ReluBackward0._saved_result")
 
 

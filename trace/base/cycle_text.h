@@ -12,6 +12,10 @@ inline constexpr std::string_view kFrozen = " (hidden from Python's collector by
 inline constexpr std::string_view kCollectorIsOff = " (Python's collector is off)";
 inline constexpr std::string_view kCollectorFrees = " (Python's collector can free it)";
 
+/// In a cycle of a variable and the graph of its gradient, which `backward(create_graph=True)` makes.
+inline constexpr std::string_view kOfGradient = "AccumulateGrad.variable ";
+/// In place of autograd nodes that follow each other: their number differs between the layers of one model.
+inline constexpr std::string_view kMoreNodes = "… → ";
 /// With what a reason begins that is one of the graph.
 inline constexpr std::string_view kThrough = kThroughNodes.substr(0, std::string_view(" (through").size());
 

@@ -9,6 +9,8 @@
 namespace dcmt::scan {
 namespace {
 
+constexpr std::string_view kNextNode = ".next_functions[";
+
 constexpr std::size_t kLongestWay = 3000;
 constexpr std::string_view kAttributes = ".__dict__";
 
@@ -200,7 +202,23 @@ std::string Paths::text_of(const Cycle& cycle) {
   // The text of a cycle must not depend on where it was entered.
   std::ranges::rotate(steps, std::ranges::min_element(steps));
   std::string text(cycle_text::kBegin);
-  for (const CycleStep& step : steps) text += step.type + step.reference + " → ";
+  const auto is_of_graph = [&](std::size_t step) {
+    return step < steps.size() && steps[step].reference.starts_with(kNextNode);
+  };
+  std::vector<std::string> parts;
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    parts.push_back(steps[i].type + steps[i].reference + " → ");
+    if (!is_of_graph(i) || !is_of_graph(i + 1)) continue;
+    parts.back() += cycle_text::kMoreNodes;
+    while (is_of_graph(i + 1)) ++i;
+  }
+  // Several layers that lead to each other alike are as one.
+  std::size_t period = 1;
+  while (period < parts.size() &&
+         (parts.size() % period != 0 ||
+          !std::equal(parts.begin() + static_cast<std::ptrdiff_t>(period), parts.end(), parts.begin())))
+    ++period;
+  for (std::size_t i = 0; i < std::min(period, parts.size()); ++i) text += parts[i];
   if (!steps.empty()) text += steps.front().type;
   const bool has_node = std::ranges::any_of(cycle.circle, [&](EdgeIndex number) {
     return graph_.nodes()[graph_.edges()[number].source].kind == Kind::kNode;
