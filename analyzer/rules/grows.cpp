@@ -392,6 +392,8 @@ void free_at_storing(const TraceData& data, const OwnUse& own_use, Growth& growt
 
 /// Only where graphs are kept does it help to detach.
 std::string fix_of(const Growth& growth, bool in_container, bool has_graphs) {
+  if (cycle_text::is_cycle(growth.holder) && growth.holder.find(cycle_text::kOfGradient) != std::string::npos)
+    return "set .grad of these to None after use, or get it by torch.autograd.grad(): its graph leads to them";
   if (cycle_text::is_cycle(growth.holder)) return "cut one reference of the cycle: keep a detached copy";
   if (growth.holder == kHeldByCpp)
     return "let go of it where these lines keep it, or keep numbers: .item<float>(), or .detach()";

@@ -957,6 +957,12 @@ TEST(Grows, TheFixIsThatOfWhatHoldsIt) {
   EXPECT_NE(fix({.path = "main: total", .otherwise = true}).find("add numbers to it"), std::string::npos);
   EXPECT_NE(fix({.path = "cycle A.x → B → A (through autograd nodes)", .otherwise = true}).find("cut one reference"),
             std::string::npos);
+  EXPECT_NE(
+      fix({.path = "cycle AccumulateGrad.variable → CopyBackwards.next_functions[1] → … → AccumulateGrad (through "
+                   "autograd nodes)",
+           .otherwise = true})
+          .find("torch.autograd.grad()"),
+      std::string::npos);
 }
 
 /// A program without steps that calls its model so many times; what a call returns is kept.
