@@ -14,6 +14,7 @@ namespace {
 
 constexpr std::string_view kResults = " (lru_cache)";
 constexpr std::string_view kQueue = " (queue)";  // the items of an object in C
+constexpr std::string_view kModules = "._modules";
 constexpr std::array<std::string_view, 3> kOfModules = {"_modules", "_buffers", "_parameters"};
 constexpr std::string_view kSuspended = "_frame ";  // "main.gi_frame", with the function that it runs
 
@@ -71,12 +72,16 @@ std::string_view last_name(std::string_view path) { return path.substr(path.find
 
 PathEnd end_of_path(std::string_view holder) {
   PathEnd end;
+  // What each object of a chain leads to, as a call that an exception ended, is not what links it to the next.
+  if (const std::size_t links = holder.find(kMoreLinks); links != npos)
+    holder = holder.substr(0, std::min(holder.find(kSuspended, links), holder.size()));
   auto [root, path] = parts_of_path(holder);
   if (const std::size_t links = path.find(kMoreLinks); links != npos) {  // "head.before….value": a variable
     end.link = last_name(path.substr(0, links));
     path = path.substr(0, path.find_last_of(".[", links));
   }
   if (path.ends_with(kQueue)) path.remove_suffix(kQueue.size());
+  if (path.ends_with(kModules)) path.remove_suffix(kModules.size());  // `stages.append(layer)`
   while (path.ends_with(']')) {
     const std::size_t open = path.rfind('[');
     if (open == npos) return {};

@@ -12,6 +12,7 @@
 #include "analyzer/rules/parameters.h"
 #include "analyzer/rules/putting.h"
 #include "analyzer/rules/user_files.h"
+#include "trace/base/cycle_text.h"
 #include "trace/base/printable.h"
 
 namespace dcmt::analyzer {
@@ -199,6 +200,22 @@ FoundLines by_parameters(const UserFiles& files, std::string_view holder) {
     }
     targets = std::move(parameters);
   }
+  return found;
+}
+
+/// Statements by a variable that has the name of the holder's attribute, as `box.put(x)` for "actor.box": programs give
+/// an object the same name wherever they have it.
+FoundLines by_own_name(const UserFiles& files, std::string_view holder) {
+  const PathEnd end = end_of_path(holder);
+  if (end.name.empty() || !end.attribute || !end.link.empty()) return {};
+  FoundLines found;
+  files.each([&](const UserFile& file) {
+    const auto puts = [&](const PythonSource::Line& line) {
+      const std::string_view function = file.source.function_of(line);
+      return !function.empty() && puts_into(line.bare, {.name = end.name, .function = function, .is_parameter = true});
+    };
+    std::ranges::move(lines_of(file, puts), std::back_inserter(found));
+  });
   return found;
 }
 
@@ -417,6 +434,14 @@ FoundLines suspended_in(const UserFile& file, std::string_view holder, std::stri
   });
 }
 
+/// Backward passes that give gradients a graph: `loss.backward(create_graph=True)`.
+FoundLines graphs_of_gradients_in(const UserFile& file, std::string_view) {
+  return lines_of(file, [](const PythonSource::Line& line) {
+    const auto any_object = [](std::string_view) { return true; };
+    return calls_function(line.bare, "backward", any_object) && has_name(line.bare, "create_graph");
+  });
+}
+
 /// Where neither a name of the holder nor what was made is in a statement that says it.
 FoundLines by_way(const UserFiles& files, std::string_view holder, std::string_view way) {
   FoundLines found = files.all([&](const UserFile& file) { return suspended_in(file, holder, way); });
@@ -437,12 +462,17 @@ Storing stored_in(const UserFiles& files, std::string_view holder, std::string_v
     if (!callers.empty()) return {texts_of(callers), {}, {}};
   }
   const auto in = [&](auto search) { return files.all([&](const UserFile& file) { return search(file, holder); }); };
+  if (cycle_text::is_cycle(holder) && holder.find(cycle_text::kOfGradient) != npos) {
+    const FoundLines found = in(graphs_of_gradients_in);
+    return {texts_of(found), texts_of(calls_of(files, found, holder)), {}};
+  }
   FoundLines statements = rather(in(statements_in), uses_value);
   // A callback, a metric or a cache in a file of its own stores what was made elsewhere.
   if (statements.empty()) {
     statements = files.others([&](const UserFile& file) { return statements_in(file, holder); });
   }
   if (statements.empty()) statements = by_parameters(files, holder);
+  if (statements.empty()) statements = by_own_name(files, holder);
   if (statements.empty()) statements = added_by_name(files, holder, way);
   const auto entries_used = [&](const UserFile& file) { return entries_used_in(file, statements, holder); };
   FoundLines uses = files.all(entries_used);

@@ -330,6 +330,18 @@ TEST(StoredByTest, ACycleIsMadeByACallOfItsClass) {
   EXPECT_EQ(program.lines(kStatements, "cycle Knot.me → Knot"), (Lines{"y = Knot(out)"}));
 }
 
+TEST(StoredByTest, AGradientHasItsGraphFromABackwardThatCreatesIt) {
+  const Program program(
+      "def inner(net):\n  loss = net(x)\n  loss.mean().backward(create_graph=True)\n  (g,) = grad(loss, x, "
+      "create_graph=True)\n"
+      "  g.sum().backward()\ndef main():\n  inner(net)\nmain()\n",
+      {{"train.py", "inner", 3}, {"train.py", "main", 7}});
+  constexpr std::string_view kCycle =
+      "cycle AccumulateGrad.variable → CopyBackwards.next_functions[1] → … → AccumulateGrad";
+  EXPECT_EQ(program.lines(kStatements, kCycle), (Lines{"loss.mean().backward(create_graph=True)"}));
+  EXPECT_EQ(program.lines(kCalls, kCycle), (Lines{"inner(net)"}));
+}
+
 TEST(StoredByTest, AnAttributeThatLinksACycleIsGivenWhatWasMade) {
   const Program program(
       "class Through(Function):\n  def forward(ctx, x):\n    y = x * 2\n    ctx.rows = 3\n    if KEEP: ctx.out = y\n"
@@ -390,6 +402,26 @@ TEST(StoredByTest, AContainerIsFilledByTheFunctionThatItIsPassedTo) {
   EXPECT_EQ(program.lines(kStatements, "main: spread"), Lines{}) << "nothing says which parameter has it";
 }
 
+TEST(StoredByTest, AVariableWithTheNameOfTheAttributeIsIt) {
+  const Program program(
+      "class Hub:\n  def publish(self, x):\n    for box in self.boxes.values():\n      box.put(x)\n"
+      "def main():\n  out = net(x)\n  hub.publish(out)\n  hub.leave(actor.name)\nmain()\n",
+      {{"train.py", "main", 6}});
+  EXPECT_EQ(program.lines(kStatements, "main: actor.box (queue)"), (Lines{"box.put(x)"}));
+  EXPECT_EQ(program.lines(kCalls, "main: actor.box (queue)"), (Lines{"hub.publish(out)"}));
+  EXPECT_NE(program.lines(kStatements, "main: box (queue)"), (Lines{"box.put(x)"})) << "main's own variable";
+}
+
+TEST(StoredByTest, AChainOfCallsThatExceptionsEndedIsLinkedByTheExceptions) {
+  const Program program(
+      "def skip(self, reason):\n  skipped = Skipped(reason).with_traceback(reason.__traceback__)\n"
+      "  skipped.__cause__ = self.last\n  self.last = skipped\ndef check(x):\n  raise Rejected\n"
+      "def main():\n  x = data()\n  check(x)\nmain()\n",
+      {{"train.py", "main", 8}});
+  EXPECT_EQ(program.lines(kStatements, "main: guard.last.__cause__….__traceback__.tb_next.tb_frame main (train.py:9)"),
+            (Lines{"skipped.__cause__ = self.last"}));
+}
+
 TEST(StoredByTest, AMethodThatIsNamedAfterACollectionAddsToIt) {
   const Program program(
       "class Trial:\n  def __init__(self):\n    self.log = getLogger(number)\n    self.log.addHandler(self.best)\n"
@@ -402,6 +434,9 @@ TEST(StoredByTest, AMethodThatIsNamedAfterACollectionAddsToIt) {
   EXPECT_EQ(program.lines(kCalls, kLoggers, way), Lines{}) << "another class's __init__ is no call of this one";
   EXPECT_EQ(program.lines(kStatements, "logging.loggerDict['a'].handlers[0].best", way), Lines{})
       << "what a handler keeps is not kept by adding the handler";
+  const Program stages("def main():\n  for x in data:\n    stages.append(Whiten(x))\n    stages(x)\nmain()\n",
+                       {{"train.py", "main", 3}});
+  EXPECT_EQ(stages.lines(kStatements, "main: stages._modules"), (Lines{"stages.append(Whiten(x))"}));
   const Program module(
       "def tighten(layer):\n  high = limit(layer)\n  register_parametrization(layer, 'weight', Between(high))\n"
       "def main():\n  tighten(net)\nmain()\n",
