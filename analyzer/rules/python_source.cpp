@@ -362,6 +362,15 @@ bool PythonSource::returns(std::size_t number, std::string_view variable) const 
   return returns && !gives;
 }
 
+bool PythonSource::gives_once(std::size_t number, std::string_view variable) const {
+  std::size_t count = 0;
+  (void)any_statement(number, [&](std::string_view statement) {
+    count += names_given_by(trimmed(statement)).contains(variable) ? 1 : 0;
+    return false;
+  });
+  return count == 1;
+}
+
 bool PythonSource::returns_entry(std::size_t number) const {
   const std::size_t first = statement_at(number);
   if (first == 0) return false;

@@ -97,6 +97,8 @@ class PythonSource {
   [[nodiscard]] bool gives_to_another(std::size_t number, std::string_view variable) const;
   /// True if that function gives the variable's value to its caller, `return a`, and to nothing else.
   [[nodiscard]] bool returns(std::size_t number, std::string_view variable) const;
+  /// True if one statement alone of that function gives the variable a value.
+  [[nodiscard]] bool gives_once(std::size_t number, std::string_view variable) const;
   /// True if the statement that has this line gives an entry a value, `seen[key] = x`, that its function gives to its
   /// caller, `return seen[key]`.
   [[nodiscard]] bool returns_entry(std::size_t number) const;

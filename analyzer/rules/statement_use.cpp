@@ -64,6 +64,7 @@ std::set<std::string_view> StatementUse::given_values(StackId id) const {
 
 std::optional<StatementUse::Statement> StatementUse::statement_of(StackId id) const {
   bool direct = true, own = false;
+  StackId given_at;
   for (const Stack* stack = data_.stacks.find(id); stack != nullptr; stack = data_.stacks.find(stack->parent)) {
     const Frame* frame = data_.frames.find(stack->frame);
     if (frame == nullptr) return std::nullopt;
@@ -72,8 +73,9 @@ std::optional<StatementUse::Statement> StatementUse::statement_of(StackId id) co
       const auto [source, number] = at(*stack);
       if (source == nullptr) return std::nullopt;
       const PythonSource::Fate fate = source->fate_of_what_is_made_at(number);
-      const bool is_returned =
-          fate.kind == Kind::kReturned || (fate.kind == Kind::kNamed && source->returns(number, fate.name));
+      const bool by_variable = fate.kind == Kind::kNamed && source->returns(number, fate.name);
+      const bool is_returned = fate.kind == Kind::kReturned || by_variable;
+      if (by_variable && !given_at.valid() && source->gives_once(number, fate.name)) given_at = stack->id;
       if (!is_returned) {
         return Statement{.source = source,
                          .file = frame->file,
@@ -83,6 +85,7 @@ std::optional<StatementUse::Statement> StatementUse::statement_of(StackId id) co
                          .line = source->statement_at(number),
                          .direct = direct,
                          .own = own,
+                         .given_at = given_at,
                          .fate = fate,
                          .deleted_with = source->deleted_with(number, fate.name)};
       }
@@ -110,6 +113,18 @@ StatementUse::Beside StatementUse::beside(const Statement& statement, StackId id
   return {.known = is_complete};
 }
 
+bool StatementUse::is_on_the_way(const Statement& statement, StackId id) const {
+  const Stack* given = data_.stacks.find(statement.given_at);
+  if (given == nullptr) return true;
+  const auto [source, line] = at(*given);
+  for (const Stack* stack = data_.stacks.find(id); stack != nullptr; stack = data_.stacks.find(stack->parent)) {
+    if (stack->parent != given->parent) continue;
+    const auto [other, number] = at(*stack);
+    return other == source && source->statement_at(number) == source->statement_at(line);
+  }
+  return true;
+}
+
 const StatementUse::Beside& StatementUse::beside(Statement& statement, const Storage& made) const {
   const auto [found, is_new] = statement.beside.try_emplace(made.birth.stack);
   if (is_new) found->second = beside(statement, made.birth.stack);
@@ -127,6 +142,7 @@ std::optional<StatementUse::Use> StatementUse::of_value(Statement& statement, co
   Sequence deleted;             // the last end of what is deleted together with it
   std::set<std::size_t> ended;  // lines that had made that
   Beside last = {.known = true, .line = statement.line, .given = name};  // what was made last
+  bool is_same_run = statement.given_at.valid();  // the call goes on behind the statement that gave it the value
   for (auto event = after(value.span.from_seq); event != events_.end(); ++event) {
     if (event->storage->birth.thread != value.birth.thread || event->storage == &value) continue;
     const Beside& here = beside(statement, *event->storage);
@@ -140,6 +156,8 @@ std::optional<StatementUse::Use> StatementUse::of_value(Statement& statement, co
       continue;
     }
     if (!here.known) continue;
+    is_same_run &= here.line == statement.line;
+    if (is_same_run) continue;
     if (next.valid() && (here.line != last.line || statement.direct)) break;
     if (here.line == 0 && statement.deleted_with.empty()) return Use{event->seq, name};
     if (here.line == 0 || (here.line != last.line && ended.contains(here.line))) break;  // the loop's next turn
@@ -170,7 +188,7 @@ std::optional<StatementUse::Use> StatementUse::of(Statement& statement, const St
       if (statement.direct) break;  // the next run
       return std::nullopt;          // this run or the next one
     }
-    then.push_back(event->storage);
+    if (is_on_the_way(statement, event->storage->birth.stack)) then.push_back(event->storage);
   }
   if (statement.fate.kind == Kind::kDropped) {
     if (!statement.own) return std::nullopt;  // a library may keep it for itself

@@ -38,6 +38,9 @@ class StatementUse {
     std::size_t line = 0;
     bool direct = false;  ///< no other frame is inside
     bool own = false;     ///< the innermost frame is one of the user's
+    /// Where a variable that its function returns had got the value, as a frame of the stack: what that function makes
+    /// elsewhere is not on the way to it. Zero: the value is the last that the statement makes.
+    StackId given_at = {};
     PythonSource::Fate fate;
     std::set<std::string_view> deleted_with =
         {};  ///< variables that a `del` deletes together with its own, this included
@@ -74,6 +77,8 @@ class StatementUse {
 
  private:
   [[nodiscard]] Beside beside(const Statement& statement, StackId stack) const;
+  /// True if the stack leads through the line at which the returned variable got the value.
+  [[nodiscard]] bool is_on_the_way(const Statement& statement, StackId stack) const;
   [[nodiscard]] const Beside& beside(Statement& statement, const Storage& made) const;
   [[nodiscard]] Events::const_iterator after(Sequence seq) const;
   [[nodiscard]] std::optional<Use> of_value(Statement& statement, const Storage& value) const;

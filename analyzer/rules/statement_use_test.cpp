@@ -67,6 +67,24 @@ TEST(StatementUse, ADeletedVariableHasItsValueUntilTheDel) {
   EXPECT_EQ(program.until(last), Sequence());
 }
 
+/// What the called function makes behind the line that gives the variable its value is not on the way to it.
+TEST(StatementUse, AReturnedVariableIsTheCallersFromItsOwnLineOn) {
+  UseProgram program;
+  const auto made_in_work = [&](std::int64_t line) { return program.made_at(3, {{"train.py", "work", line}}); };
+  const Handle value = made_in_work(6);
+  program.dropped_at(3, made_in_work(7));
+  program.dropped_at(3, made_in_work(7));
+  program.dropped_at(4, program.made_at(4));
+  const Handle next = made_in_work(6);
+  const std::string code =
+      "def main():\n  while True:\n    z = work(z)\n    use(z * 2)\ndef work(z):\n  y = z.clone()\n";
+  program.load(code + "  y += 1 - mean(y)\n  return y\n");
+  EXPECT_EQ(program.until(value), program.birth(next));
+  EXPECT_EQ(program.use_of(value)->second, "z");
+  program.load(code + "  y = 1 - mean(y)\n  return y\n");
+  EXPECT_NE(program.until(value), program.birth(next)) << "it is given another value";
+}
+
 TEST(StatementUse, AVariableOfAFunctionEndsWithIt) {
   UseProgram program;
   const Handle kept = program.made_at(2, {{"train.py", "work", 5}});
