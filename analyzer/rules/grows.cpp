@@ -15,6 +15,7 @@
 #include "analyzer/rules/common_names.h"
 #include "analyzer/rules/growing_sites.h"
 #include "analyzer/rules/holder_path.h"
+#include "analyzer/rules/keyed_use.h"
 #include "analyzer/rules/own_use.h"
 #include "analyzer/rules/rules.h"
 #include "analyzer/rules/same_ways.h"
@@ -367,7 +368,10 @@ bool is_made_by(const TraceData& data, const StatementUse& program, StackId plac
 void free_at_storing(const TraceData& data, const OwnUse& own_use, Growth& growth) {
   std::set<std::string> sites;
   for (const auto* statements : {&growth.stored_by.statements, &growth.stored_by.calls}) {
-    for (const StoringStatement& each : *statements) sites.insert(each.site);
+    for (const StoringStatement& each : *statements) {
+      const bool is_given_nothing = each.text.ends_with("()");  // it makes what it keeps for itself: `opt.step()`
+      if (!is_given_nothing) sites.insert(each.site);
+    }
   }
   if (sites.empty()) return;
   std::map<StackId, bool> is_made;  // by place
@@ -437,6 +441,7 @@ std::vector<Finding> grows(const TraceData& data, const Releases&) {
     if (group.containers.empty() || growth.type == "graph") growth.stored_by.uses.clear();
     growth.used = own_use.runs_of(growth.stored_by.uses);
     free_at_storing(data, own_use, growth);
+    need_as_long_as_keys(data, growth);
     small.push_back({group.small(data), device, group.most_of_site().rounds, growth.storages, began});
     small_kept.try_emplace(device, data, device, growing.end).first->second.add(small.back());
     count_rounds(group, growth);
