@@ -25,11 +25,13 @@ constexpr std::size_t kUsual = std::size_t{170} << 20;
 /// Collections that a reading examines.
 constexpr std::size_t kCollections = 48;
 
-/// True while a reading of everything runs in this recorder. Only the draining thread uses it, which begins and ends
-/// readings.
-bool reading = false;
+// Only the draining thread uses these. It begins and ends readings.
 /// Readers of everything: one for each process that is read.
 std::size_t readers = 0;
+/// Readings of everything that run in this recorder.
+std::size_t running = 0;
+/// Bytes that the recorder is expected to have when they are over.
+std::size_t expected = 0;
 
 /// Resident bytes that only this process has: the spools belong to the job.
 std::size_t own_memory() {
@@ -51,12 +53,15 @@ MemoryReader::~MemoryReader() {
   if (scope_ == scan::Scope::kAll) --readers;
 }
 
-bool MemoryReader::fits() const {
-  return own_memory() + needs_ <= std::max(readers * kMostMemory, needs_ + needs_ / 4);
+bool MemoryReader::fits_beside(std::size_t others) const {
+  return std::max(own_memory(), others) + needs_ <= std::max(readers * kMostMemory, needs_ + needs_ / 4);
 }
 
-bool MemoryReader::may_start() const {
-  return !is_reading() && (scope_ == scan::Scope::kVariables || (!reading && fits()));
+bool MemoryReader::fits() const { return fits_beside(0); }
+
+bool MemoryReader::may_start(bool beside_others) const {
+  if (is_reading()) return false;
+  return scope_ == scan::Scope::kVariables || ((beside_others || running == 0) && fits_beside(expected));
 }
 
 Expected<MemoryReading> MemoryReader::read(const scan::CensusOptions& options) {
@@ -80,7 +85,10 @@ void MemoryReader::start(scan::CensusOptions options) {
   options.collections = kCollections;
   has_holders_.store(false, std::memory_order_relaxed);
   options.on_holders = [this] { has_holders_.store(true, std::memory_order_release); };
-  if (scope_ == scan::Scope::kAll) reading = true;
+  if (scope_ == scan::Scope::kAll) {
+    expected = (++running == 1 ? own_memory() : expected) + needs_;
+    reserved_ = needs_;
+  }
   try {
     result_ = std::async(std::launch::async, [this, options = std::move(options)] { return read(options); });
   } catch (const std::exception& error) {  // no thread
@@ -94,7 +102,7 @@ std::optional<Expected<MemoryReading>> MemoryReader::receive(bool wait) {
   if (!result_.valid()) return std::nullopt;
   if (!wait && result_.wait_for(std::chrono::seconds(0)) != std::future_status::ready) return std::nullopt;
   result_.wait();
-  if (scope_ == scan::Scope::kAll) reading = false;
+  if (scope_ == scan::Scope::kAll) expected = --running == 0 ? 0 : expected - reserved_;
   try {
     Expected<MemoryReading> result = result_.get();
     // Most of the memory is what was read; the rest is the graph of objects.

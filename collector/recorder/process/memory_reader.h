@@ -32,9 +32,9 @@ class MemoryReader {
   [[nodiscard]] bool fits() const;
   /// Bytes that a reading is expected to need.
   [[nodiscard]] std::size_t needs() const { return needs_; }
-  /// True if a reading may begin now: it fits, and no other reading of everything runs in the recorder. A reading of
-  /// variables is small.
-  [[nodiscard]] bool may_start() const;
+  /// True if a reading may begin now. Readings of variables are small. One of everything has to fit, and runs alone in
+  /// the recorder, or `beside_others`: of another process, which will not be there any more when they are over.
+  [[nodiscard]] bool may_start(bool beside_others = false) const;
   /// Begins a reading. If no thread can be started, that is the result.
   /// @param options  its scope is that of this reader
   void start(scan::CensusOptions options);
@@ -42,6 +42,8 @@ class MemoryReader {
   std::optional<Expected<MemoryReading>> receive(bool wait);
 
  private:
+  /// True if it fits where the others are expected to have so many bytes when they are over.
+  [[nodiscard]] bool fits_beside(std::size_t others) const;
   Expected<MemoryReading> read(const scan::CensusOptions& options);
 
   const pid_t pid_;
@@ -50,7 +52,8 @@ class MemoryReader {
   std::unique_ptr<scan::Censuses> censuses_;  ///< only the reading thread uses it while there is one
   std::future<Expected<MemoryReading>> result_;
   std::atomic<bool> has_holders_{false};
-  std::size_t needs_;  ///< as needs() says
+  std::size_t needs_;         ///< as needs() says
+  std::size_t reserved_ = 0;  ///< what the running reading was expected to need
 };
 
 }  // namespace dcmt::recorder

@@ -26,5 +26,24 @@ TEST(MemoryReader, TheRecorderMayGrowWithTheNumberOfItsProcesses) {
   EXPECT_FALSE(first->fits()) << "the other process has ended";
 }
 
+TEST(MemoryReader, RanksThatHaveEndedAreReadAtTheSameTimeIfThereIsMemoryForIt) {
+  MemoryReader first(getpid(), {}, scan::Scope::kAll);
+  MemoryReader second(getpid(), {}, scan::Scope::kAll);
+  first.start({});
+  EXPECT_FALSE(second.may_start());
+  EXPECT_TRUE(second.may_start(true));
+  {
+    // There is room for one of them.
+    const std::vector<char> kept((std::size_t{512} << 20) - second.needs() - second.needs() / 2, 1);
+    EXPECT_TRUE(second.fits());
+    first.receive(true);
+    EXPECT_TRUE(second.may_start());
+    first.start({});
+    EXPECT_FALSE(second.may_start(true));
+    first.receive(true);
+  }
+  EXPECT_TRUE(second.may_start());
+}
+
 }  // namespace
 }  // namespace dcmt::recorder

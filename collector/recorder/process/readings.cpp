@@ -160,7 +160,7 @@ void Readings::serve_end() {
     start(*variables_, scan::Scope::kVariables);
     read_variables_last_ = true;
   }
-  if (wants_all && all_->may_start()) {
+  if (wants_all && all_->may_start(true)) {
     start(*all_, scan::Scope::kAll);
     ++last_readings_;
   }
