@@ -122,8 +122,7 @@ HolderNames::HolderNames(const TraceData& data) : data_(data), is_cpp_(has_cpp_s
       if (held.containers.empty() && has_one_value(*name) && (held.role.empty() || is_plain_variable(*name)))
         of_one_value_.insert(*name);
     }
-    if (const std::optional<std::string> name = seen_category(held.storage))
-      categories_.add(*storage, part_of(*storage), *name);
+    if (const std::optional<std::string> name = purpose_of(held)) categories_.add(*storage, part_of(*storage), *name);
   }
 }
 
@@ -156,6 +155,12 @@ std::optional<std::string> HolderNames::seen_category(StorageId storage) const {
   if (held == nullptr) return std::nullopt;
   if (!held->role.empty()) return held->role;
   return seen(storage) ? std::optional<std::string>(kVariable) : std::nullopt;
+}
+
+std::optional<std::string> HolderNames::purpose_of(const Held& held) const {
+  std::optional<std::string> category = seen_category(held.storage);
+  const bool is_late = category == kVariable && was_met_in_backward(data_, phases(), held);
+  return is_late && by_life(held.storage) == kSavedForBackward ? std::string(kSavedForBackward) : category;
 }
 
 bool HolderNames::was_met_early(const Storage& storage, const Held& held) const {
@@ -235,14 +240,12 @@ bool HolderNames::is_replaced(StorageId storage) const {
 }
 
 std::string HolderNames::category_of(StorageId storage) const {
-  if (std::optional<std::string> category = seen_category(storage)) {
-    const Storage* row = *category == kVariable ? data_.storages.find(storage) : nullptr;
-    if (row == nullptr) return *category;
-    const Held& held = *data_.owners.of(storage);
-    if (was_met_early(*row, held)) return as_others(categories_, storage).value_or(*category);
-    if (was_met_in_backward(data_, phases(), held) && by_life(storage) == kSavedForBackward)
-      return std::string(kSavedForBackward);
-    return *category;
+  if (const Held* held = data_.owners.of(storage); held != nullptr) {
+    if (std::optional<std::string> category = purpose_of(*held)) {
+      const Storage* row = *category == kVariable ? data_.storages.find(storage) : nullptr;
+      const bool was_early = row != nullptr && was_met_early(*row, *held);
+      return was_early ? as_others(categories_, storage).value_or(*category) : *category;
+    }
   }
   if (is_of_one_update(storage)) return std::string(kTemporary);
   if (std::optional<std::string> category = as_others(categories_, storage)) return *category;

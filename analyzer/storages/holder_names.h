@@ -123,6 +123,8 @@ class HolderNames {
   [[nodiscard]] const PhaseIndex& phases() const;
   [[nodiscard]] std::optional<std::string> seen(StorageId storage) const;
   [[nodiscard]] std::optional<std::string> seen_category(StorageId storage) const;
+  /// The same, but "saved for backward" for what a reading met in a variable in the backward.
+  [[nodiscard]] std::optional<std::string> purpose_of(const Held& held) const;
 
   const TraceData& data_;
   mutable std::optional<SizesOfPlaces> sizes_;

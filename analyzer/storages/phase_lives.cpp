@@ -23,7 +23,7 @@ bool comes_before(const TraceData& data, const Mark* made, const Mark& backward)
 }  // namespace
 
 bool was_met_in_backward(const TraceData& data, const PhaseIndex& phases, const Held& held) {
-  if (!held.role.empty() || !held.containers.empty()) return false;
+  if (!held.role.empty()) return false;
   const Storage* const storage = data.storages.find(held.storage);
   const Scan* const scan = data.owners.scan(held.scan);
   if (storage == nullptr || scan == nullptr) return false;

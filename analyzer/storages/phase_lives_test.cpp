@@ -84,14 +84,16 @@ TEST(PhaseLives, WhatIsKeptIsNotTemporaryAsOthersOfItsPlaceAre) {
 
 /// As in a compiled backward: its code has in variables what the graph saved, and the graph has dropped it.
 TEST(PhaseLives, WhatAReadingFoundInVariablesOfTheBackwardOnlyWasSavedForIt) {
-  const auto category = [](const char* read_in) {
+  const auto category = [](const char* read_in, bool in_list) {
     TestTrace trace;
     load_weights(trace);
     for (int i = 0; i < 4; ++i) {
       std::optional<Handle> saved;
       const auto read = [&] {
         trace.begin_reading();
-        trace.held(*saved, {.path = "Runner.call: buf1", .otherwise = true});
+        testing::HeldOf held{.path = "Runner.call: buf1", .otherwise = true};
+        if (in_list) held = {.containers = {"backward: all_args"}};
+        trace.held(*saved, held);
       };
       trace.phase("forward", [&] { saved = trace.allocate(kSaved); });
       if (read_in == std::string_view("between")) read();
@@ -103,8 +105,10 @@ TEST(PhaseLives, WhatAReadingFoundInVariablesOfTheBackwardOnlyWasSavedForIt) {
     }
     return category_of(trace.load(), kSaved);
   };
-  EXPECT_EQ(category("backward"), "saved for backward");
-  EXPECT_EQ(category("between"), "variable") << "the program's variable: its loop runs then";
+  for (const bool in_list : {false, true}) {
+    EXPECT_EQ(category("backward", in_list), "saved for backward") << in_list;
+    EXPECT_EQ(category("between", in_list), "variable") << "the program's variable: its loop runs then";
+  }
 }
 
 TEST(PhaseLives, OneThatLivesOtherwiseLeavesAllOfThemOpen) {
