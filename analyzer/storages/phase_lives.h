@@ -20,8 +20,8 @@ inline constexpr std::string_view kTemporary = "temporary";
 /// Storages that each step drops and replaces by others: an input or a result in a variable, or an input that waits.
 inline constexpr std::string_view kReplaced = "replaced each step";
 
-/// True if a reading found it, made in a forward, in variables or containers while a backward ran. These may be those of
-/// the backward's own code, as of a compiled graph's: they have what was saved, which the graph has dropped.
+/// True if a reading found it, made in a forward, in variables or containers while a backward ran. These may be those
+/// of the backward's own code, as of a compiled graph's: they have what was saved, which the graph has dropped.
 [[nodiscard]] bool was_met_in_backward(const TraceData& data, const PhaseIndex& phases, const Held& held);
 
 /// A reading needs some milliseconds; it misses storages with shorter lives. If all storages of one place and size have

@@ -133,6 +133,9 @@ void add_containers(const std::vector<NodeIndex>& nodes, const std::vector<Stora
     const bool is_otherwise = by == 0 || (by & Reach::kOtherwise) != 0;
     held.is_unexplained = !is_otherwise && (by & Reach::kUnexplained) != 0;
     held.otherwise = is_otherwise || held.is_unexplained;
+    // All ways to it have changed, and some of them lead past the containers: those may be torn, too.
+    const bool is_doubtful = !held.holders.empty() && std::ranges::none_of(held.holders, &Holder::confirmed);
+    if (is_otherwise && is_doubtful) continue;
     for (std::uint32_t at = 0; at < reach.containers().size(); ++at) {
       if ((by >> (at + 1) & 1U) != 0) held.containers.push_back(at);
     }

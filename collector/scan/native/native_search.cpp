@@ -185,7 +185,7 @@ Proof NativeSearch::proof_by(Mirror& fresh) {
 bool NativeSearch::is_proved(Address storage, Proof& proof) const {
   const auto own = of_storage_.find(storage);
   return own != of_storage_.end() &&
-         std::ranges::all_of(own->second, [&](ObjectIndex object) { return proof.proves(object); });
+         std::ranges::any_of(own->second, [&](ObjectIndex object) { return proof.proves(object); });
 }
 
 /// Pointers from a storage to a root, beginning at the storage.
@@ -228,12 +228,11 @@ void NativeSearch::each_way(Address storage, const Proof& proof, Visit visit) co
 
 std::vector<NativeHolder> NativeSearch::holders_of(Address storage, std::size_t limit, Proof& proof,
                                                    SecondReading& second) {
-  const bool proved = is_proved(storage, proof);
   std::vector<NativeHolder> holders;
   each_way(storage, proof, [&](const Way& way) {
     const Address root = way.steps.back().second->place;
     const CppVariable* const variable = variables_.at(root);
-    NativeHolder holder{root_at(root), variable != nullptr ? variable->place : "", true, proved};
+    NativeHolder holder{root_at(root), variable != nullptr ? variable->place : "", true, false};
     const NodeIndex object_of_python = python_object_at(root);
     // Another object may be at the address by now: the word is then no reference of the named object.
     if (object_of_python != kRootNode) holder.confirmed = second.confirms(paths_.way_to(object_of_python));
@@ -248,7 +247,8 @@ std::vector<NativeHolder> NativeSearch::holders_of(Address storage, std::size_t 
     if (variable != nullptr && !variable->is_tensor && !has_class) holder.path += "[*]";
     // Otherwise the text would look like a Python variable that is the tensor.
     if (object_of_python != kRootNode && !has_class) holder.path += " → C++ memory";
-    holder.proved &= holder.confirmed;
+    holder.proved =
+        holder.confirmed && std::ranges::all_of(way.steps, [&](const auto& step) { return proof.proves(step.first); });
     if (std::ranges::find(holders, holder.path, &NativeHolder::path) == holders.end())
       holders.push_back(std::move(holder));
     return holders.size() < limit;

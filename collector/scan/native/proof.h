@@ -13,8 +13,9 @@
 namespace dcmt::scan {
 
 /// A word keeps an object if it is in a variable, or in an object that is not free and is not spare memory of a
-/// container (References). If tensors have as many references to a storage as it counts, no other word keeps it. A word
-/// is a reference if such words lead to it from a variable. The objects must not change meanwhile. Not thread-safe.
+/// container (References). If a control block of std::shared_ptrs deletes an object, this block alone keeps it. If
+/// tensors have as many references to a storage as it counts, no other word keeps it. A word is a reference if such
+/// words lead to it from a variable. The objects must not change meanwhile. Not thread-safe.
 class Proof {
  public:
   using Object = std::uint32_t;  ///< index
@@ -27,9 +28,10 @@ class Proof {
     return references_[object];
   }
 
-  /// True if all words that keep the object are references, if their number equals the object's count, and if the same
-  /// holds for the objects that contain these words. If an object has no count, all references to it must lead to one
-  /// object with a count, or to one variable.
+  /// True if all words that keep the object are references, if their number equals the object's count, and if one of
+  /// them is in a variable, or in an object for which the same holds. Such ways lead to variables that do hold it;
+  /// there may be others. If an object has no count, all references to it must lead to one object with a count, or to
+  /// one variable.
   [[nodiscard]] bool proves(Object object);
 
  private:

@@ -133,6 +133,36 @@ TEST_F(ProofTest, AStorageThatCountsOnlyItsTensorsHasNoOtherReference) {
   EXPECT_FALSE(proves()) << "the word may be a reference; no variable leads to it";
 }
 
+TEST_F(ProofTest, AnObjectOfSharedPointersIsKeptByTheirControlBlockAlone) {
+  std::shared_ptr<Linked> owner(std::make_unique<Linked>());  // not beside its control block
+  const auto callback =
+      std::make_unique<std::array<Address, 4>>(std::array<Address, 4>{1, 0, 0, address_of(owner.get())});
+  const Object held = add(owner.get());
+  const Object control = add_shared(owner);
+  keep_by(control, held, reinterpret_cast<const Address*>(control_of(owner)) + 2);  // NOLINT(performance-no-int-to-ptr)
+  keep_by_root(control, second_word(owner), "owner");
+  EXPECT_TRUE(proves());
+  const Object captures = add(callback.get());
+  keep_by(captures, held, &callback->at(3));
+  EXPECT_TRUE(proves()) << "nobody leads to the callback, which does not own it";
+  keep_by_root(captures, &callback, "callback");
+  EXPECT_TRUE(proves());
+  const std::shared_ptr<Linked> unseen = owner;
+  EXPECT_FALSE(proves()) << "the block counts one more";
+}
+
+TEST_F(ProofTest, WhatAnotherDeleterMayKeepIsNotItsControlBlocksAlone) {
+  const auto object = std::make_unique<Linked>();
+  const std::shared_ptr<Linked> shared(object.get(), [](Linked*) {});
+  const Object held = add(object.get());
+  const Object control = add_shared(shared);
+  keep_by(control, held,
+          reinterpret_cast<const Address*>(control_of(shared)) + 2);  // NOLINT(performance-no-int-to-ptr)
+  keep_by_root(control, second_word(shared), "shared");
+  keep_by_root(held, &object, "object");
+  EXPECT_FALSE(proves());
+}
+
 TEST_F(ProofTest, WhatHasNoCountNeedsOneVariable) {
   const auto holder = std::make_unique<Linked>();
   holder->next = std::make_shared<Linked>();
@@ -146,14 +176,29 @@ TEST_F(ProofTest, WhatHasNoCountNeedsOneVariable) {
   EXPECT_FALSE(proves()) << "one of them may be what is left of a reference";
 }
 
-TEST_F(ProofTest, ACircleProvesNothing) {
+TEST_F(ProofTest, OneProvedReferenceIsEnoughIfAllOthersWereFound) {
+  const auto outer = std::make_shared<Linked>(), other = std::make_shared<Linked>();
+  outer->next = other->next = std::make_shared<Linked>();
+  const Object held = add_shared(outer->next);
+  const Object of_outer = add_shared(outer), of_other = add_shared(other);
+  keep_by(of_outer, held, second_word(outer->next));
+  keep_by_root(of_outer, second_word(outer), "outer");
+  EXPECT_FALSE(proves()) << "it counts one more";
+  keep_by(of_other, held, second_word(other->next));
+  EXPECT_FALSE(proves()) << "no variable leads to that one";
+  keep_by_root(of_other, second_word(other), "other");
+  const std::shared_ptr<Linked> unseen = other;
+  EXPECT_TRUE(proves()) << "what else holds the other one does not matter";
+}
+
+TEST_F(ProofTest, ACircleWithoutAVariableProvesNothing) {
   const auto first = std::make_shared<Linked>();
   first->next = first;
   const Object held = add_shared(first);
   keep_by(held, held, second_word(first->next));
   EXPECT_FALSE(proves());
   keep_by_root(held, second_word(first), "first");
-  EXPECT_FALSE(proves());
+  EXPECT_TRUE(proves()) << "the variable holds it, whatever else does";
   first->next = nullptr;
 }
 

@@ -32,6 +32,18 @@ std::optional<std::uint32_t> References::count_of(const NativeObject& object) {
   return memory_.value<std::uint32_t>(object.range.begin + kCount);
 }
 
+bool References::is_object_of_control_block(Address holder, Address place) {
+  if (place - holder != kShared) return false;
+  const CppType* type = types_.type_of(memory_, holder);
+  if (type == nullptr) return false;
+  // Another deleter than these may delete nothing.
+  const bool deletes = type->name.starts_with("std::_Sp_counted_ptr<") ||
+                       (type->name.starts_with("std::_Sp_counted_deleter<") &&
+                        type->name.find(", std::default_delete<") != std::string::npos);
+  // Weak pointers keep the block beyond the object.
+  return deletes && memory_.value<std::uint32_t>(holder + kCount) > 0;
+}
+
 bool References::is_storage_of_tensor(const NativeObject& object, Address holder, Address place) {
   if (place - holder != static_cast<Address>(types_.layout().tensor_storage)) return false;
   const CppType* storage = types_.type_of(memory_, object.range.begin);

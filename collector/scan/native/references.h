@@ -45,6 +45,10 @@ class References {
   /// True if the object at `holder` is a tensor, and `place` is its member that keeps its storage, `object`.
   [[nodiscard]] bool is_storage_of_tensor(const NativeObject& object, Address holder, Address place);
 
+  /// True if the object at `holder` is the control block of std::shared_ptrs, and `place` is its word for the object
+  /// that it deletes with the last of them.
+  [[nodiscard]] bool is_object_of_control_block(Address holder, Address place);
+
   /// The reference count in the object: a tensor, a storage, or the control block of a std::shared_ptr; nothing for
   /// other objects.
   [[nodiscard]] std::optional<std::uint32_t> count_of(const NativeObject& object);
