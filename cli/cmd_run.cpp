@@ -79,8 +79,8 @@ std::string parse_steps(const std::string& list, std::vector<recorder::StepRange
 
 /// An option of ours behind the program, which gets it: most often it was meant for us. Empty: there is none.
 std::string option_behind(const std::vector<std::string>& command) {
-  static constexpr std::string_view kOurs[] = {"--detail",  "--live",     "--native", "--oom-only",
-                                               "--streams", "--max-disk", "--watch"};
+  static constexpr std::string_view kOurs[] = {"--detail",  "--live",    "--native",   "--oom-only",
+                                               "--streams", "--kernels", "--max-disk", "--watch"};
   for (std::size_t i = 1; i < command.size(); ++i) {
     const std::string name = command[i].substr(0, command[i].find('='));
     if (std::ranges::find(kOurs, name) != std::end(kOurs)) return name;
@@ -167,6 +167,12 @@ void add_run_command(Parser app, int& exit_code) {
   run.add_flag("--streams", options->streams,
                "Find memory of a GPU that is handed out again while a stream still uses it: record what kernels and "
                "copies use, and what orders streams. Sets --detail full");
+  auto kernels = std::make_shared<std::string>();
+  run.add_option(
+         "--kernels", *kernels,
+         "all: record when each kernel, copy and fill ran on which stream of a GPU, for `convert --to perfetto` "
+         "and `show kernels`. Sets --detail full")
+      .one_of({"all"});
   auto watch = std::make_shared<std::vector<std::string>>();
   add_watch_option(run, *watch);
   auto only_oom = std::make_shared<bool>(false);
@@ -180,7 +186,7 @@ void add_run_command(Parser app, int& exit_code) {
                "of the recording go there");
   run.prefix_command();
   run.footer(kFooter);
-  run.callback([run, options, every, standby, only_oom, watch, &exit_code] {
+  run.callback([run, options, every, standby, only_oom, kernels, watch, &exit_code] {
     // All words from the first one that is no option, without the dashes. The command may have options of its own.
     options->command = run.remaining();
     const std::vector<std::string>& rest = words_from_dashes();
@@ -209,7 +215,8 @@ void add_run_command(Parser app, int& exit_code) {
       exit_code = kExitNotStarted;
       return;
     }
-    if (options->streams) options->detail = std::max(options->detail, Detail::kFull);
+    options->gpu_work = *kernels == "all";
+    if (options->streams || options->gpu_work) options->detail = std::max(options->detail, Detail::kFull);
     exit_code = *standby ? run_in_standby(*options) : run_command(*options);
   });
 }

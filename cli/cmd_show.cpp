@@ -8,6 +8,7 @@
 #include "analyzer/model/curve_view.h"
 #include "analyzer/model/holders_view.h"
 #include "analyzer/model/job_view.h"
+#include "analyzer/model/kernels_view.h"
 #include "analyzer/model/memory_view.h"
 #include "analyzer/model/native_view.h"
 #include "analyzer/model/recompute_view.h"
@@ -21,6 +22,7 @@
 #include "cli/default_folder.h"
 #include "cli/inputs.h"
 #include "cli/json_writer.h"
+#include "cli/long_work.h"
 #include "cli/parser.h"
 #include "cli/rank_summaries.h"
 #include "cli/ranks_text.h"
@@ -197,6 +199,15 @@ Status show_reserved(const LoadedTrace& trace, const ShowOptions& options, const
   return {};
 }
 
+Status show_kernels(OpenedTrace& trace, const ShowOptions& /*options*/, const Style& style, Shown& shown) {
+  const LongWork work(trace.path);
+  DCMT_ASSIGN_OR_RETURN(const analyzer::TraceData data, analyzer::TraceData::load(trace.database, work.watch()));
+  DCMT_ASSIGN_OR_RETURN(std::vector<analyzer::GpuTimeline> gpus, analyzer::gpu_timelines(data, trace.database));
+  shown.add(model::KernelsView{trace.path, trace.rank, std::move(gpus)},
+            [&](const auto& view) { return kernels_text(view, style); });
+  return {};
+}
+
 Status show_curve(OpenedTrace& trace, const ShowOptions& options, const Style& style, Shown& shown) {
   DCMT_ASSIGN_OR_RETURN(analyzer::CurveOverview curve, analyzer::curve_overview(trace.database, options.curve));
   shown.add(model::CurveView{trace.path, trace.rank, std::move(curve)},
@@ -287,10 +298,10 @@ void add_grouping(Parser view, const std::shared_ptr<ShowOptions>& options) {
 }  // namespace
 
 void add_show_command(Parser app, int& exit_code) {
-  Parser command = app.add_subcommand(
-      "show",
-      "One view of a trace: curve, peak, releases, live, storage, holders, saved, recompute, memory, native, reserved, "
-      "ranks");
+  Parser command = app.add_subcommand("show",
+                                      "One view of a trace: curve, peak, releases, live, storage, holders, saved, "
+                                      "recompute, memory, native, reserved, kernels, "
+                                      "ranks");
   command.require_subcommand(0, 1);
   command.callback([command, &exit_code] {
     if (command.subcommand_given()) return;
@@ -444,6 +455,15 @@ void add_show_command(Parser app, int& exit_code) {
       "  dc-memtrace show reserved out/\n"
       "  dc-memtrace show reserved out/ --at oom\n"
       "  dc-memtrace show reserved out/ --if expandable_segments:True --if max_split_size_mb:128");
+
+  auto kernels = std::make_shared<ShowOptions>();
+  view = add_view(command, "kernels", "When GPUs worked, and on what (run --kernels all)", kernels,
+                  of_opened(show_kernels), exit_code);
+  view.footer(
+      "Times are the GPU's. A kernel of a CUDA graph has the place that launched the graph.\n\n"
+      "Examples:\n"
+      "  dc-memtrace show kernels out/\n"
+      "  dc-memtrace show kernels out/rank0.dcmt --json");
 
   add_ranks_view(command, exit_code);
 }

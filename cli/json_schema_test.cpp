@@ -15,6 +15,7 @@
 #include "analyzer/model/curve_view.h"
 #include "analyzer/model/holders_view.h"
 #include "analyzer/model/job_view.h"
+#include "analyzer/model/kernels_view.h"
 #include "analyzer/model/memory_view.h"
 #include "analyzer/model/native_view.h"
 #include "analyzer/model/proof.h"
@@ -32,6 +33,7 @@
 #include "analyzer/testing/allocator_samples.h"
 #include "analyzer/testing/forked_samples.h"
 #include "analyzer/testing/gpu_trace.h"
+#include "analyzer/testing/gpu_work_samples.h"
 #include "analyzer/testing/job_samples.h"
 #include "analyzer/testing/layers.h"
 #include "analyzer/testing/native_samples.h"
@@ -391,6 +393,20 @@ TEST(JsonSchema, DocumentedKeysAndWrittenKeysAgree) {
       if (view.ok()) schema.check(json(*view), "show holders", "holders of " + asked);
     }
   }
+  TestTrace worked;
+  worked.op("aten::mm", [&] { worked.allocate(10); });
+  const std::string worked_path = worked.save();
+  ASSERT_TRUE(testing::add_gpu_work(worked_path).ok());
+  {
+    auto opened = open_traces({worked_path}, std::nullopt);
+    ASSERT_TRUE(opened.ok());
+    Database& database = opened->front().database;
+    const auto data = analyzer::TraceData::load(database);
+    ASSERT_TRUE(data.ok());
+    auto gpus = analyzer::gpu_timelines(*data, database);
+    ASSERT_TRUE(gpus.ok()) << gpus.error().message;
+    schema.check(json(model::KernelsView{"", 0, std::move(*gpus)}), "show kernels", "kernels");
+  }
   for (const TestTrace* written : {&trace, &empty}) {
     auto opened = open_traces({written->folder().string()}, std::nullopt);
     ASSERT_TRUE(opened.ok());
@@ -494,6 +510,7 @@ TEST(JsonSchema, ThePageSaysWhatTheModelSays) {
   model.add<model::SavedView>();
   model.add<model::RecomputeView>();
   model.add<model::JobView>();
+  model.add<model::KernelsView>();
   model.add<model::MemoryView>();
   model.add<model::NativeView>();
   model.add<model::ReservedView>();

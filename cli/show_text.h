@@ -7,6 +7,7 @@
 
 #include "analyzer/model/holders_view.h"
 #include "analyzer/model/job_view.h"
+#include "analyzer/model/kernels_view.h"
 #include "analyzer/model/memory_view.h"
 #include "analyzer/model/native_view.h"
 #include "analyzer/model/recompute_view.h"
@@ -24,6 +25,7 @@ namespace dcmt::cli {
 [[nodiscard]] std::string holders_text(const model::HoldersView& view, const Style& style);
 [[nodiscard]] std::string native_text(const model::NativeView& view, const Style& style);
 [[nodiscard]] std::string job_text(const model::JobView& view, const Style& style);
+[[nodiscard]] std::string kernels_text(const model::KernelsView& view, const Style& style);
 [[nodiscard]] std::string memory_text(const model::MemoryView& view, const Style& style);
 [[nodiscard]] std::string recompute_text(const model::RecomputeView& view, const Style& style);
 [[nodiscard]] std::string reserved_text(const model::ReservedView& view, const Style& style);

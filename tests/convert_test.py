@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import io
 import json
@@ -9,6 +10,7 @@ import os
 import pickle
 import pickletools
 import shutil
+import sqlite3
 import subprocess
 import sys
 
@@ -154,6 +156,27 @@ def test_perfetto_has_counters_lifetimes_and_steps(which, request, tmp_path):
         assert any("main.losses" in e["args"]["holder"] for e in begun.values())
     else:
         assert [e["args"]["bytes"] for e in events if e["ph"] == "C" and e["name"] == "cuda:0 reserved"]
+
+
+def test_perfetto_has_a_row_for_each_stream_and_no_slices_of_a_row_overlap(trace, tmp_path):
+    worked = tmp_path / "worked.dcmt"
+    shutil.copy(trace, worked)
+    ((start,),) = recorded.query(worked, "SELECT value FROM meta WHERE key = 'start_ns'")
+    # GPU, stream (None: not known), begin and end; two kernels of a graph overlap on stream 1.
+    work = [(0, 1, 500, 900), (0, 1, 600, 700), (0, 1, 950, 960), (0, 0, 550, 650), (1, None, 500, 501)]
+    with contextlib.closing(sqlite3.connect(worked)) as database, database:
+        database.executemany(
+            f"INSERT INTO gpu_work(gpu, stream, from_ns, to_ns, kind, graph) VALUES(?, ?, {start} + ?, {start} + ?, 'kernel', 0)", work
+        )
+    events = json.loads(converted(worked, "perfetto", tmp_path / "t.json").read_text())["traceEvents"]
+    rows = {e["tid"]: e["args"]["name"] for e in events if e["ph"] == "M" and "stream" in e["args"]["name"]}
+    assert sorted(rows.values()) == ["cuda:0 stream 0", "cuda:0 stream 1", "cuda:0 stream 1 (2)", "cuda:1 unknown stream"]
+    slices = {name: [] for name in rows.values()}
+    for event in events:
+        if event["ph"] == "X" and event["tid"] in rows:
+            slices[rows[event["tid"]]].append((round(event["ts"] * 1000), round((event["ts"] + event["dur"]) * 1000)))
+    assert sorted(slices["cuda:0 stream 1"]) == [(500, 900), (950, 960)]
+    assert slices["cuda:0 stream 1 (2)"] == [(600, 700)]
 
 
 def test_csv_has_every_lifetime_and_the_curve(trace, tmp_path):

@@ -19,6 +19,8 @@ inline constexpr char kEnvHolds[] = "DC_MEMTRACE_HOLDS";
 inline constexpr char kEnvNative[] = "DC_MEMTRACE_NATIVE";
 /// "1": work on streams of GPUs, and what orders it, is recorded.
 inline constexpr char kEnvStreams[] = "DC_MEMTRACE_STREAMS";
+/// "1": each kernel, copy and fill on GPUs is recorded.
+inline constexpr char kEnvGpuWork[] = "DC_MEMTRACE_GPU_WORK";
 /// A file with parameters, as pairs of std::int64_t (graph and key), ascending: what their releases leave is fenced
 /// (docs/decisions/proving.md). Unset: nothing is.
 inline constexpr char kEnvProve[] = "DC_MEMTRACE_PROVE";

@@ -25,6 +25,7 @@ struct alignas(arch::kLargestPage) HotPage {
   std::uint16_t session;                       ///< number of the recording that the gate opens for, from 1
   Detail detail;                               ///< set before the gate opens
   bool streams;                                ///< work on streams of GPUs is recorded; likewise
+  bool gpu_work;                               ///< the times of kernels and copies are recorded; likewise
   /// true: small blocks have a record each. An attaching recorder uses these to separate them from earlier blocks.
   std::atomic<bool> every_block;
   /// Storages and blocks below this size have no records of their own because of their size. Set before the gate opens;

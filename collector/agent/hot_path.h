@@ -26,6 +26,8 @@ inline bool only_blocks() noexcept { return g_hot.detail == Detail::kOutOfMemory
 
 /// True if work on streams of GPUs, and what orders it, is recorded; in `full`.
 inline bool follows_streams() noexcept { return g_hot.streams; }
+/// True if the times of kernels, copies and fills on GPUs are recorded; in `full`.
+inline bool follows_gpu_work() noexcept { return g_hot.gpu_work; }
 
 /// True if small blocks have records of their own although their sum is recorded.
 inline bool every_block() noexcept { return g_hot.every_block.load(std::memory_order_relaxed); }

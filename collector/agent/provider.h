@@ -259,7 +259,7 @@ struct TorchProvider {
   void (*leave)() noexcept;
   /// Called after leave(): forgets the state of the program. `empty_tables` empties all memory of arena().
   void (*forget)(void (*empty_tables)()) noexcept;
-  // If follows_streams(), called inside the guard:
+  // If follows_streams(), or follows_gpu_work() for the first, called inside the guard:
   std::uint64_t (*stack)() noexcept;  ///< id of the calling thread's stack
   ArgumentOf (*argument_of)(std::uint64_t address) noexcept;
 };

@@ -95,6 +95,7 @@ void start() noexcept {
   g_hot.detail = detail_of(detail != nullptr ? detail : "").value_or(Detail::kLifetimes);
   g_hot.smallest_followed.store(kFollowedBytes, std::memory_order_relaxed);
   g_hot.streams = full_detail() && integer(getenv(kEnvStreams), 0) != 0;
+  g_hot.gpu_work = full_detail() && integer(getenv(kEnvGpuWork), 0) != 0;
 
   set_exit_wait(integer(getenv(kEnvExitWait), kDefaultExitWait));
   std::int32_t chunks = integer(getenv(kEnvChunks), static_cast<std::int32_t>(spool::kDefaultChunks));
@@ -196,6 +197,7 @@ const char* begin_session(const SessionOptions& options) noexcept {
   if (const char* why = make_tables(); why != nullptr) return why;
   g_hot.detail = options.detail;
   g_hot.streams = false;
+  g_hot.gpu_work = false;
   g_hot.smallest_followed.store(kFollowedBytes, std::memory_order_relaxed);
   g_hot.every_block.store(true, std::memory_order_relaxed);
   set_exit_wait(options.exit_wait);

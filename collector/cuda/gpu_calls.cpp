@@ -9,6 +9,7 @@
 #include <iterator>
 
 #include "collector/agent/provider.h"
+#include "collector/cuda/gpu_work.h"
 #include "collector/cuda/kernel_parameters.h"
 #include "collector/cuda/stream_calls.h"
 
@@ -258,6 +259,33 @@ void copy_ends(const WantedCall& wanted, const void* words) noexcept {
   if (has_two && is_pageable(addresses[0])) write_host_waited(stream_of_copy(copy, false, words));
 }
 
+/// CUDA's handle of the stream that gets the work.
+std::uint64_t stream_of(const WantedCall& wanted, const void* given) noexcept {
+  const auto handle = [](CUstream stream) {
+    return stream == CU_STREAM_LEGACY ? 0 : reinterpret_cast<std::uint64_t>(stream);
+  };
+  switch (wanted.call) {
+    case Call::kKernel:
+      return handle(static_cast<const cuLaunchKernel_params*>(given)->hStream);
+    case Call::kKernelEx: {
+      const CUlaunchConfig* config = static_cast<const cuLaunchKernelEx_params*>(given)->config;
+      return config != nullptr ? handle(config->hStream) : wire::kUnknownStream;
+    }
+    case Call::kCooperative:
+      return handle(static_cast<const cuLaunchCooperativeKernel_params*>(given)->hStream);
+    case Call::kGraph:
+      return handle(static_cast<const cuGraphLaunch_params*>(given)->hStream);
+    case Call::kCopy:
+      return handle(stream_of_copy(kCopyWords, wanted.host_waits, given));
+    case Call::kPeerCopy:
+      return handle(stream_of_copy(kPeerCopyWords, wanted.host_waits, given));
+    case Call::kFill:
+      return handle(stream_of_copy(kFillWords, wanted.host_waits, given));
+    default:
+      return wire::kUnknownStream;
+  }
+}
+
 void inspect_call(const WantedCall& wanted, const CUpti_CallbackData& data) noexcept {
   const void* given = data.functionParams;
   switch (wanted.call) {
@@ -303,8 +331,13 @@ void CUPTIAPI on_gpu_call(void*, CUpti_CallbackDomain domain, CUpti_CallbackId i
   const bool begins = call.callbackSite == CUPTI_API_ENTER;
   if (!begins && !agent::follows_streams()) return;
   if (wanted.call == Call::kUnload) return begins ? forget_kernels() : void();
-  if ((!watches() && !agent::follows_streams()) || !agent::recording()) return;
+  const bool inspects = watches() || agent::follows_streams();
+  if ((!inspects && !agent::follows_gpu_work()) || !agent::recording()) return;
   const agent::Inside inside;
+  if (agent::follows_gpu_work() && begins && wanted.call != Call::kNone) {
+    write_gpu_launch(call.correlationId, stream_of(wanted, call.functionParams));
+  }
+  if (!inspects) return;
   if (wanted.call == Call::kNone) return see_ordering_call(id, call);
   if (!begins) return copy_ends(wanted, call.functionParams);
   // If the process is killed, storages that live to its end have counts up to here.

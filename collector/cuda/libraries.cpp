@@ -7,12 +7,30 @@ namespace dcmt::cuda_provider {
 using elf::find;
 using elf::loaded_library;
 
-bool find_cupti(Cupti& out) noexcept {
+namespace {
+
+void* loaded_cupti() noexcept {
   void* cupti = loaded_library("libcupti.so.13");
-  if (cupti == nullptr) cupti = loaded_library("libcupti.so.12");
+  return cupti != nullptr ? cupti : loaded_library("libcupti.so.12");
+}
+
+}  // namespace
+
+bool find_cupti(Cupti& out) noexcept {
+  void* cupti = loaded_cupti();
   return cupti != nullptr && find(cupti, "cuptiSubscribe", out.subscribe) &&
          find(cupti, "cuptiUnsubscribe", out.unsubscribe) && find(cupti, "cuptiFinalize", out.finalize) &&
          find(cupti, "cuptiEnableCallback", out.enable_callback);
+}
+
+bool find_activities(CuptiActivities& out) noexcept {
+  void* cupti = loaded_cupti();
+  return cupti != nullptr && find(cupti, "cuptiActivityRegisterCallbacks", out.register_callbacks) &&
+         find(cupti, "cuptiActivityEnable", out.enable) && find(cupti, "cuptiActivityDisable", out.disable) &&
+         find(cupti, "cuptiActivityFlushAll", out.flush) && find(cupti, "cuptiActivityFlushPeriod", out.flush_period) &&
+         find(cupti, "cuptiActivityGetNextRecord", out.next_record) &&
+         find(cupti, "cuptiActivityGetNumDroppedRecords", out.dropped) &&
+         find(cupti, "cuptiGetTimestamp", out.timestamp);
 }
 
 Driver find_driver() noexcept {

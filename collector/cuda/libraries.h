@@ -13,6 +13,18 @@ struct Cupti {
   decltype(&cuptiEnableCallback) enable_callback;
 };
 
+/// What `run --kernels all` needs.
+struct CuptiActivities {
+  decltype(&cuptiActivityRegisterCallbacks) register_callbacks;
+  decltype(&cuptiActivityEnable) enable;
+  decltype(&cuptiActivityDisable) disable;
+  decltype(&cuptiActivityFlushAll) flush;
+  decltype(&cuptiActivityFlushPeriod) flush_period;
+  decltype(&cuptiActivityGetNextRecord) next_record;
+  decltype(&cuptiActivityGetNumDroppedRecords) dropped;
+  decltype(&cuptiGetTimestamp) timestamp;
+};
+
 /// The number of GPUs, once the program uses the driver; the parameters of a kernel; facts of a stream and of an
 /// address. Each function may be missing:
 /// a driver before CUDA 12.4 has none for parameters.
@@ -27,6 +39,8 @@ struct Driver {
 
 /// False if the process has no CUPTI.
 bool find_cupti(Cupti& out) noexcept;
+/// Likewise, or if CUPTI lacks one of them.
+bool find_activities(CuptiActivities& out) noexcept;
 
 /// The driver's functions, as soon as the driver is loaded.
 Driver find_driver() noexcept;

@@ -1,5 +1,6 @@
 // Starts the CUDA provider.
 #include "collector/agent/provider.h"
+#include "collector/cuda/gpu_work.h"
 #include "collector/cuda/kernel_parameters.h"
 #include "collector/cuda/subscription.h"
 
@@ -9,10 +10,11 @@ namespace {
 const agent::CudaProvider kProvider = {
     sizeof(agent::CudaProvider), watch_calls, write_launches_if_ever, step_aside, watch_from_now, before_end, leave};
 
-/// Writes the final counts of launches, for storages that live to the end.
+/// Writes the final counts of launches, for storages that live to the end, and the last work.
 __attribute__((destructor)) void on_exit() {
   if (agent::cuda_provider() != &kProvider || !agent::recording()) return;
   const agent::Inside inside;
+  flush_gpu_work();
   write_launches_if_ever();
 }
 

@@ -10,6 +10,7 @@
 
 #include "collector/agent/provider.h"
 #include "collector/cuda/gpu_calls.h"
+#include "collector/cuda/gpu_work.h"
 #include "collector/cuda/kernel_parameters.h"
 #include "collector/cuda/libraries.h"
 #include "collector/cuda/stream_calls.h"
@@ -91,6 +92,7 @@ void subscribe() noexcept {
   };
   observe(wanted_calls());
   if (agent::follows_streams()) observe(ordering_calls());
+  if (agent::follows_gpu_work()) begin_gpu_work();
   g_was_on.store(true);
   g_state.store(State::kOn);
   write_launches(true);
@@ -105,6 +107,7 @@ bool make_way(State away) noexcept {
     if (state == State::kGone || state == away) return false;
     if (state == State::kOn) {
       if (!begin_change(State::kOn)) continue;
+      end_gpu_work();
       static_cast<void>(g_cupti.unsubscribe(g_subscriber));
       g_state.store(away);
       if (!agent::recording()) return true;

@@ -2,10 +2,15 @@
 
 #include <array>
 #include <charconv>
+#include <map>
 #include <ostream>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
+#include "analyzer/devices/gpu_work.h"
+#include "analyzer/storages/stacks.h"
 #include "analyzer/time/curve.h"
 #include "convert/events/block_events.h"
 #include "convert/events/block_facts.h"
@@ -18,7 +23,7 @@ using analyzer::Block;
 using analyzer::TraceData;
 
 // Rows of the display: Perfetto shows one row per thread.
-constexpr int kSteps = 1, kPhases = 2;
+constexpr int kSteps = 1, kPhases = 2, kFirstLane = 10;
 
 /// Texts of a trace are printable, so JSON needs only quotes and backslashes escaped.
 std::string quoted(std::string_view text) {
@@ -45,6 +50,7 @@ class Writer {
     name("thread_name", kPhases, "phases");
     write_marks();
     DCMT_RETURN_IF_ERROR(write_counters(database));
+    DCMT_RETURN_IF_ERROR(write_gpu_work(database));
     DCMT_RETURN_IF_ERROR(for_each_block_event(data_, watch_, [&](const BlockEvent& event) {
       write_block(event);
       return Status();
@@ -71,9 +77,12 @@ class Writer {
   }
   [[nodiscard]] std::string at(TimeNs ns) const { return us(ns.value - start_); }
 
+  std::ostream& begin_slice(int thread, const std::string& text, TimeNs from, TimeNs to) {
+    return begin("X") << R"(,"tid":)" << thread << R"(,"ts":)" << at(from) << R"(,"dur":)" << us(to.value - from.value)
+                      << R"(,"name":)" << quoted(text);
+  }
   void slice(int thread, const std::string& text, TimeNs from, TimeNs to) {
-    begin("X") << R"(,"tid":)" << thread << R"(,"ts":)" << at(from) << R"(,"dur":)" << us(to.value - from.value)
-               << R"(,"name":)" << quoted(text) << "}";
+    begin_slice(thread, text, from, to) << "}";
   }
   void write_marks() {
     for (const analyzer::Step& step : facts_.steps()) {
@@ -112,6 +121,30 @@ class Writer {
                     });
   }
 
+  /// The row of the stream's lane that is free. Kernels of a CUDA graph overlap, which slices of a row must not.
+  int lane_for(const analyzer::GpuWork& work) {
+    std::vector<Lane>& lanes = lanes_[{work.gpu, work.stream.value_or(analyzer::kNoStream)}];
+    for (Lane& lane : lanes) {
+      if (lane.free_from > work.from) continue;
+      lane.free_from = work.to;
+      return lane.row;
+    }
+    lanes.push_back({next_lane_++, work.to});
+    const std::string stream = !work.stream ? "unknown stream" : "stream " + std::to_string(*work.stream);
+    const std::string further = lanes.size() > 1 ? " (" + std::to_string(lanes.size()) + ")" : "";
+    name("thread_name", lanes.back().row, "cuda:" + std::to_string(work.gpu) + " " + stream + further);
+    return lanes.back().row;
+  }
+  Status write_gpu_work(Database& database) {
+    return analyzer::each_gpu_work(database, [&](const analyzer::GpuWork& work) -> Status {
+      DCMT_RETURN_IF_ERROR(watch_.check());
+      begin_slice(lane_for(work), analyzer::name_of(data_, work), work.from, work.to)
+          << R"(,"args":{"bytes":)" << work.bytes.value << R"(,"graph":)" << (work.graph ? "true" : "false")
+          << R"(,"given by":)" << quoted(analyzer::describe_site(data_, work.by.stack)) << "}}";
+      return Status();
+    });
+  }
+
   void write_block(const BlockEvent& event) {
     if (event.kind == BlockEventKind::kDone) return;
     const Block& block = *event.block;
@@ -133,6 +166,13 @@ class Writer {
   BlockFacts facts_;
   std::int64_t start_;
   bool first_ = true;
+
+  struct Lane {
+    int row = 0;
+    TimeNs free_from;
+  };
+  std::map<std::pair<std::int64_t, std::int64_t>, std::vector<Lane>> lanes_;  ///< by GPU and stream
+  int next_lane_ = kFirstLane;
 };
 
 }  // namespace

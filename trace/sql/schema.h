@@ -14,7 +14,7 @@ namespace dcmt {
 /// 'DCMT', at offset 68 of the file, where file(1) finds it.
 inline constexpr std::int32_t kApplicationId = 0x44434D54;
 /// The newest schema: the one that this build writes. It reads all schemas from 1 on.
-inline constexpr int kSchemaVersion = 18;
+inline constexpr int kSchemaVersion = 19;
 
 struct DeclaredTable {
   Table table;

@@ -221,6 +221,7 @@ template Status TraceWriter::write(const JobProcessRow&);
 template Status TraceWriter::write(const JobSharedRow&);
 template Status TraceWriter::write(const StreamCallRow&);
 template Status TraceWriter::write(const StreamUseRow&);
+template Status TraceWriter::write(std::span<const GpuWorkRow>);
 template Status TraceWriter::write(const ModuleRow&);
 template Status TraceWriter::write(std::span<const OperatorRow>);
 template Status TraceWriter::erase(const OperatorRow&);

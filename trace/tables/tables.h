@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <type_traits>
 
+#include "trace/tables/gpu_work.h"
 #include "trace/tables/holders.h"
 #include "trace/tables/job.h"
 #include "trace/tables/lifetimes.h"
@@ -41,6 +42,6 @@ using WrittenTables =
              ContainerRow, HeldInRow, ResidentRow, MappedRow, ArrayHolderRow, SegmentRow, GpuMemoryRow, ModuleRow,
              CollectionRow, ForkedRow, ForkedCollectionRow, WatchedCountRow, CountChangeRow, NativeSiteRow,
              NativeFrameRow, NativeLiveRow, AllocatorRow, JobRow, JobProcessRow, JobSharedRow, StreamCallRow,
-             StreamUseRow>;
+             StreamUseRow, GpuWorkRow>;
 
 }  // namespace dcmt

@@ -72,6 +72,8 @@ enum class RecordType : std::uint16_t {
   kNativeStack,       ///< NativeStackRecord + ReturnAddress[count]: a C++ stack, once
   kAllocator,         ///< AllocatorRecord, in `full`: before the first kSegment of each GPU
   kStreamCall,        ///< StreamCallRecord + addresses: work for a stream of a GPU, or what orders it
+  kGpuLaunch,         ///< GpuLaunchRecord: a call gives a GPU work, stamped before the call
+  kGpuWork,           ///< GpuWorkRecord + GpuWorkItem[count]: work that a GPU has finished
 };
 
 /// How many sequences a record of this type uses, beginning with its own: one for each event that it stands for.
@@ -557,6 +559,41 @@ struct StreamCallRecord {
   std::uint64_t stack;
 };
 static_assert(sizeof(StreamCallRecord) == 56);
+
+/// In a GpuLaunchRecord: the stream is not among the call's parameters.
+inline constexpr std::uint64_t kUnknownStream = ~std::uint64_t{0};
+
+/// Under `run --kernels all`.
+struct GpuLaunchRecord {
+  RecordHeader header;   ///< aux: CUPTI's number of the call, which the items of its work have
+  std::uint64_t stream;  ///< CUDA's handle; 0: the default stream
+  std::uint64_t stack;
+};
+static_assert(sizeof(GpuLaunchRecord) == 40);
+
+enum class GpuWorkKind : std::uint32_t { kKernel, kCopyToGpu, kCopyToHost, kCopyOnGpu, kCopyBetweenGpus, kCopy, kFill };
+
+struct GpuWorkItem {
+  std::uint64_t start;  ///< on CUPTI's clock, in ns
+  std::uint64_t end;
+  std::uint64_t name;    ///< string id: a kernel's mangled name; 0: a copy or fill
+  std::uint64_t bytes;   ///< of a copy or fill
+  std::uint32_t call;    ///< as in the GpuLaunchRecord
+  std::uint32_t stream;  ///< CUPTI's number of the stream that it ran on
+  std::uint32_t gpu;
+  std::uint32_t graph;  ///< not 0: a part of a CUDA graph
+  GpuWorkKind kind;
+  std::uint32_t reserved;
+};
+static_assert(sizeof(GpuWorkItem) == 56);
+
+/// Under `run --kernels all`. GpuWorkItems follow.
+struct GpuWorkRecord {
+  RecordHeader header;  ///< aux: number of items
+  std::uint64_t now;    ///< CUPTI's clock at the time of this record
+  std::uint64_t lost;   ///< work since the last such record that CUPTI had no memory for
+};
+static_assert(sizeof(GpuWorkRecord) == 40);
 
 enum class CensusTrigger : std::uint32_t { kRelease = 1, kOutOfMemory = 2, kCall = 3 };
 

@@ -19,6 +19,20 @@ DCMT_FAKE void call(CUpti_CallbackId function, const void* parameters, const cha
 DCMT_FAKE bool subscribed();
 DCMT_FAKE bool enabled(CUpti_CallbackId function);
 
+/// Whether this kind of activities is collected.
+DCMT_FAKE bool collects(CUpti_ActivityKind kind);
+/// The GPU has done this: it is collected if it is of such a kind. A name has to live on.
+DCMT_FAKE void kernel_done(const char* name, std::uint64_t start, std::uint64_t end, std::uint32_t call,
+                           std::uint32_t stream, std::uint32_t graph = 0);
+DCMT_FAKE void copy_done(CUpti_ActivityMemcpyKind kind, std::uint64_t bytes, std::uint64_t start, std::uint64_t end,
+                         std::uint32_t call, std::uint32_t stream);
+/// CUPTI's clock.
+DCMT_FAKE void set_timestamp(std::uint64_t now);
+/// So many activities are dropped from here on because of a lack of memory.
+DCMT_FAKE void drop(std::size_t activities);
+/// What was collected is handed over.
+DCMT_FAKE void hand_over();
+
 /// A tool outside of the process (Nsight) uses CUPTI: all others are refused.
 DCMT_FAKE void set_in_use(bool in_use);
 

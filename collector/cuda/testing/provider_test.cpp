@@ -591,5 +591,112 @@ TEST_F(Provider, WithoutStreamsNothingOfThemIsObserved) {
   EXPECT_FALSE(fake::enabled(CUPTI_DRIVER_TRACE_CBID_cuEventRecord));
 }
 
+class GpuWork : public Provider {
+ protected:
+  GpuWork() { g_hot.gpu_work = true; }
+  ~GpuWork() override { g_hot.gpu_work = false; }
+
+  struct Recorded {
+    std::vector<wire::GpuLaunchRecord> launches;
+    std::vector<wire::GpuWorkItem> items;
+    std::uint64_t now = 0, lost = 0;
+    int diagnostics = 0;
+  };
+  static Recorded drain() {
+    Recorded recorded;
+    close_thread_chunk();
+    while (test_spool().read() != 0) {
+      for (spool::SequencedRecord r = test_spool().next(); r.header != nullptr; r = test_spool().next()) {
+        recorded.diagnostics += r.header->type == RecordType::kDiagnostic ? 1 : 0;
+        if (r.header->type == RecordType::kGpuLaunch) {
+          recorded.launches.push_back(*reinterpret_cast<const wire::GpuLaunchRecord*>(r.header));
+        }
+        if (r.header->type != RecordType::kGpuWork) continue;
+        const auto& record = *reinterpret_cast<const wire::GpuWorkRecord*>(r.header);
+        recorded.now = record.now;
+        recorded.lost += record.lost;
+        const auto* items = reinterpret_cast<const wire::GpuWorkItem*>(&record + 1);
+        recorded.items.insert(recorded.items.end(), items, items + record.header.aux);
+      }
+      test_spool().give_back();
+    }
+    return recorded;
+  }
+};
+
+TEST_F(GpuWork, IsRecordedWithTheCallThatGaveIt) {
+  watch_calls();
+  cuLaunchKernel_params parameters{};
+  parameters.f = fake::add_kernel({8});
+  parameters.hStream = reinterpret_cast<CUstream>(0x5000);
+  fake::call(CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel, &parameters, "kernel");
+  cuMemcpyHtoDAsync_v2_params copy{kBegin, nullptr, 8, nullptr};
+  fake::call(CUPTI_DRIVER_TRACE_CBID_cuMemcpyHtoDAsync_v2, &copy);
+  std::vector<wire::GpuLaunchRecord> launches = drain().launches;
+  ASSERT_EQ(launches.size(), 2u);
+  EXPECT_EQ(launches[0].stream, 0x5000u);
+  EXPECT_EQ(launches[0].stack, kStack);
+  EXPECT_EQ(launches[1].stream, 0u);
+  EXPECT_NE(launches[0].header.aux, launches[1].header.aux);
+
+  fake::kernel_done("kernel", 100, 250, launches[0].header.aux, 7, 3);
+  fake::copy_done(CUPTI_ACTIVITY_MEMCPY_KIND_HTOD, 8, 300, 310, launches[1].header.aux, 9);
+  fake::set_timestamp(1000);
+  fake::hand_over();
+  const Recorded recorded = drain();
+  ASSERT_EQ(recorded.items.size(), 2u);
+  EXPECT_EQ(recorded.now, 1000u);
+  EXPECT_EQ(recorded.lost, 0u);
+  const wire::GpuWorkItem& kernel = recorded.items[0];
+  EXPECT_EQ(kernel.start, 100u);
+  EXPECT_EQ(kernel.end, 250u);
+  EXPECT_EQ(kernel.name, intern("kernel", 6));
+  EXPECT_EQ(kernel.call, launches[0].header.aux);
+  EXPECT_EQ(kernel.stream, 7u);
+  EXPECT_EQ(kernel.graph, 3u);
+  EXPECT_EQ(kernel.kind, wire::GpuWorkKind::kKernel);
+  EXPECT_EQ(recorded.items[1].kind, wire::GpuWorkKind::kCopyToGpu);
+  EXPECT_EQ(recorded.items[1].bytes, 8u);
+  EXPECT_EQ(recorded.items[1].name, 0u);
+}
+
+TEST_F(GpuWork, MoreThanARecordHoldsIsInSeveral) {
+  watch_calls();
+  drain();
+  constexpr std::uint64_t kMany = 1000;
+  for (std::uint64_t i = 0; i < kMany; ++i) fake::kernel_done("kernel", i, i + 1, 1, 7);
+  fake::hand_over();
+  const Recorded recorded = drain();
+  ASSERT_EQ(recorded.items.size(), kMany);
+  for (std::uint64_t i = 0; i < kMany; ++i) ASSERT_EQ(recorded.items[i].start, i);
+}
+
+TEST_F(GpuWork, WhatWasDroppedIsCounted) {
+  watch_calls();
+  drain();
+  fake::drop(5);
+  fake::hand_over();
+  EXPECT_EQ(drain().lost, 5u) << "also if nothing else comes";
+}
+
+TEST_F(GpuWork, EndsWhereAnotherUserComes) {
+  watch_calls();
+  drain();
+  fake::kernel_done("kernel", 1, 2, 1, 7);
+  foreign_subscribe();
+  const Recorded recorded = drain();
+  EXPECT_EQ(recorded.items.size(), 1u) << "what was collected is not lost";
+  EXPECT_EQ(recorded.diagnostics, 1);
+  EXPECT_FALSE(fake::collects(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL));
+  foreign_unsubscribe();
+  watch_calls();
+  EXPECT_TRUE(fake::collects(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL));
+}
+
+TEST_F(Provider, CollectsNothingUnlessItIsAsked) {
+  watch_calls();
+  EXPECT_FALSE(fake::collects(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL));
+}
+
 }  // namespace
 }  // namespace dcmt::agent

@@ -26,6 +26,7 @@ Books::Books(TraceWriter& writer, PrivateState state, const ClockOrigin& origin,
       marks(journal, dictionary, lifetimes, phases),
       references(journal, code_stacks, lifetimes),
       stream_calls(journal, dictionary, streams, lifetimes),
+      gpu_work(journal, dictionary, streams, lifetimes),
       out_of_memory(journal, operators, lifetimes, marks, censuses, owners, places) {}
 
 CensusContext Books::census_context() {

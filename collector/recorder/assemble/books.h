@@ -9,6 +9,7 @@
 #include "collector/recorder/assemble/clock_book.h"
 #include "collector/recorder/assemble/code_stacks.h"
 #include "collector/recorder/assemble/gpu_book.h"
+#include "collector/recorder/assemble/gpu_work_book.h"
 #include "collector/recorder/assemble/growth_watch.h"
 #include "collector/recorder/assemble/lifetimes.h"
 #include "collector/recorder/assemble/loss_book.h"
@@ -67,6 +68,7 @@ struct Books {
   Marks marks;
   ReferenceBook references;
   StreamBook stream_calls;
+  GpuWorkBook gpu_work;
   StackPlaces places{journal};
   OutOfMemory out_of_memory;
   Threads threads{journal};

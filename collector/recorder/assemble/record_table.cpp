@@ -219,6 +219,8 @@ constexpr Entry kEntries[] = {
     {RecordType::kNativeStack, "a C++ stack", to<&Books::code_stacks, &CodeStacks::define>},
     {RecordType::kAllocator, "an allocator's settings", to<&Books::segments, &SegmentBook::allocator>},
     {RecordType::kStreamCall, "a call with a stream", to<&Books::stream_calls, &StreamBook::call>},
+    {RecordType::kGpuLaunch, "a call that gives a GPU work", to<&Books::gpu_work, &GpuWorkBook::launch>},
+    {RecordType::kGpuWork, "work of a GPU", to<&Books::gpu_work, &GpuWorkBook::work>},
 };
 
 constexpr bool has_each_type_at_its_place() {

@@ -34,6 +34,7 @@ struct RecordingOptions {
   int exit_wait = agent::kDefaultExitWait;   ///< how many seconds a program waits at its end for a reading, at most
   bool native = false;                       ///< sample what is allocated beside torch
   bool streams = false;                      ///< record work on streams of GPUs; in `full`
+  bool gpu_work = false;                     ///< record each kernel, copy and fill on GPUs; in `full`
   bool holds = true;                         ///< hold programs for readings at points of their work
   bool replace = false;                      ///< replace a run in the folder
   bool quiet = false;                        ///< no status line

@@ -158,6 +158,7 @@ Expected<RunResult> run(const RunOptions& options) {
                                      {agent::kEnvOperators, operators_file}});
   if (options.native) variables.emplace_back(agent::kEnvNative, "1");
   if (options.streams) variables.emplace_back(agent::kEnvStreams, "1");
+  if (options.gpu_work) variables.emplace_back(agent::kEnvGpuWork, "1");
   if (!options.prove.empty()) {
     variables.emplace_back(agent::kEnvProve, proved_file);
     variables.emplace_back(agent::kEnvProveBy, options.prove_by);

@@ -248,6 +248,19 @@ class TestStream {
     return add(wire::RecordType::kStreamCall, static_cast<std::uint32_t>(call) | flags, record,
                {reinterpret_cast<const char*>(addresses.data()), addresses.size() * sizeof(std::uint64_t)});
   }
+  std::uint64_t gpu_launch(std::uint32_t call, std::uint64_t stream, std::uint64_t stack = 0) {
+    wire::GpuLaunchRecord record{};
+    record.stream = stream;
+    record.stack = stack;
+    return add(wire::RecordType::kGpuLaunch, call, record);
+  }
+  std::uint64_t gpu_work(std::uint64_t now, const std::vector<wire::GpuWorkItem>& items, std::uint64_t lost = 0) {
+    wire::GpuWorkRecord record{};
+    record.now = now;
+    record.lost = lost;
+    return add(wire::RecordType::kGpuWork, static_cast<std::uint32_t>(items.size()), record,
+               {reinterpret_cast<const char*>(items.data()), items.size() * sizeof(wire::GpuWorkItem)});
+  }
   std::uint64_t allocator(const std::string& settings, std::uint64_t limit = 0) {
     wire::AllocatorRecord record{};
     record.settings = text(settings);

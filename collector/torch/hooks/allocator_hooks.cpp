@@ -437,7 +437,8 @@ void follow_cuda_allocator() noexcept {
       g_following.store(Following::kTraced);
       write_segments(cuda);
       const agent::CudaProvider* provider = agent::cuda_provider();
-      if (agent::follows_streams() && provider != nullptr) provider->watch_calls();
+      const bool follows_calls = agent::follows_streams() || agent::follows_gpu_work();
+      if (follows_calls && provider != nullptr) provider->watch_calls();
     }
   }
   if (why == nullptr || g_following.exchange(Following::kNever) == Following::kNever) return;

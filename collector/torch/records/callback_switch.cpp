@@ -23,7 +23,8 @@ std::atomic<bool> g_may_observe{false};
 
 bool operators_wanted() noexcept {
   return g_may_observe.load(std::memory_order_acquire) &&
-         (agent::every_operator() || agent::follows_streams() || g_needs.load(std::memory_order_relaxed) != 0);
+         (agent::every_operator() || agent::follows_streams() || agent::follows_gpu_work() ||
+          g_needs.load(std::memory_order_relaxed) != 0);
 }
 
 bool inputs_wanted() noexcept {
