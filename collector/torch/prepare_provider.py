@@ -149,7 +149,7 @@ def prepare(out: pathlib.Path, agent: pathlib.Path) -> None:
             for step in steps:
                 step.result()
             parallel = [f"{flag}={JOBS}" for flag in inline]
-            build.run(compiler, "-shared", "-O2", *parallel, "-s", "-Wl,-z,nodelete", "-o", out / "libdcmt_torch.so", *objects, agent,
+            build.run(compiler, "-shared", "-O2", *parallel, "-s", "-Wl,--no-undefined,-z,nodelete", "-o", out / "libdcmt_torch.so", *objects, agent,
                       f"-L{torch / 'lib'}", "-lc10", "-ltorch_cpu")
         except Failed:
             pool.shutdown(wait=False, cancel_futures=True)

@@ -11,7 +11,7 @@ const char* for_each_cuda_block(void*, void (*)(const FoundBlock&) noexcept, boo
   return "built without CUDA's headers: blocks of GPUs that were there before are not in this trace";
 }
 
-const char* for_each_cuda_segment(void*, void (*)(const Segment&) noexcept) noexcept { return nullptr; }
+const char* for_each_cuda_segment(void*, const SegmentList&) noexcept { return nullptr; }
 
 const char* unknown_allocator(void*) noexcept { return nullptr; }
 
