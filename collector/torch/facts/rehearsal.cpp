@@ -160,7 +160,8 @@ class Observed {
     for (std::size_t number = 0; number < kSlots; ++number) {
       if (event_of(number) != event) continue;
       const elf::Witnessed call = elf::witnessed(number);
-      const bool called = object != nullptr ? call.first == object || call.second == object : call.first != nullptr;
+      const bool called = object != nullptr ? call.first == object || call.second == object
+                                            : call.first != nullptr || call.second != nullptr;
       if (called) events_.set(static_cast<std::size_t>(event));
     }
   }

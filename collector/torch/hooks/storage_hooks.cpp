@@ -28,8 +28,10 @@ using elf::patch_slot;
 using elf::pointer;
 
 using OneObject = void (*)(void*);
-/// Returns an intrusive_ptr<StorageImpl> through a hidden first argument; size and data are passed by reference.
-using MakeStorage = elf::HiddenResult (*)(const void*, void*, void*, bool, std::uint32_t);
+/// Says which function is meant. It is an argument without a content, which takes a register on aarch64.
+struct Tag {};
+/// Returns an intrusive_ptr<StorageImpl>; size and data are passed by reference.
+using MakeStorage = elf::HiddenResult (*)(Tag, const void*, void*, void*, bool, std::uint32_t);
 using ResizeStorage = void (*)(void*, std::size_t);
 
 void** g_storage_table;
@@ -117,10 +119,10 @@ void on_release_functional(void* storage) {
 }
 
 // A storage that exists before any tensor. Storages that torch makes together with a tensor do not use this function.
-elf::HiddenResult on_make_storage(const void* bytes, void* data, void* allocator, bool resizable,
+elf::HiddenResult on_make_storage(Tag tag, const void* bytes, void* data, void* allocator, bool resizable,
                                   std::uint32_t device) {
   return elf::HiddenResult([&](void* at) {
-    elf::call_into(at, g_make_storage, bytes, data, allocator, resizable, device);
+    elf::call_into(at, g_make_storage, tag, bytes, data, allocator, resizable, device);
     const void* const storage = *static_cast<void**>(at);
     if (agent::recording() && follow_begin(storage)) {
       agent::Inside inside;
