@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <utility>
 #include <vector>
 
 namespace dcmt::analyzer {
@@ -29,6 +30,34 @@ bool is_parameter(const TraceData& data, StorageId storage) {
   return held != nullptr && held->role == kParameter;
 }
 
+/// True if the latest reading that found gradients of the size of the place's parameters found as many as there were
+/// parameters of that size in all, each made in its own round or the one before: the program trains all of them. Of
+/// modules that make small blocks only, nothing says that they run.
+bool are_trained(const TraceData& data, const OutlivingSite& site) {
+  std::map<std::int64_t, std::size_t> sizes;
+  for (const Living& each : site.living) sizes[each.bytes.value] += is_parameter(data, each.storage->id) ? 1 : 0;
+  const auto most = std::ranges::max_element(sizes, {}, [](const auto& each) { return each.second; });
+  if (most == sizes.end() || most->second < kFewestBirths) return false;
+  std::vector<std::pair<const Storage*, const Held*>> held_of_size;
+  ScanId last;
+  for (const Held& held : data.owners.held) {
+    const Storage* storage = data.storages.find(held.storage);
+    if (storage == nullptr || storage->bytes.value != most->first) continue;
+    held_of_size.emplace_back(storage, &held);
+    if (held.role == kGradient) last = std::max(last, held.scan);
+  }
+  const Scan* scan = data.owners.scan(last);
+  if (scan == nullptr) return false;
+  const std::size_t round = site.rounds->at(scan->from);
+  std::size_t there = 0, trained = 0;
+  for (const auto& [storage, held] : held_of_size) {
+    if (!storage->span.covers(scan->from)) continue;
+    there += held->role == kParameter ? 1 : 0;
+    trained += held->role == kGradient && site.rounds->at(storage->span.from_seq) + 1 >= round ? 1 : 0;
+  }
+  return there >= kFewestBirths && trained >= there;
+}
+
 /// The birth of the latest whose module has run: a layer that was just added may not have.
 Sequence latest_that_ran(const TraceData& data, const OutlivingSite& site, const std::map<ModuleId, Sequence>& runs) {
   for (auto living = site.living.rbegin(); living != site.living.rend(); ++living) {
@@ -46,6 +75,11 @@ void leave_out_used(const TraceData& data, GrowingSites& growing) {
   std::vector<StackId> in_use;
   bool have_parameters = false;
   for (const auto& [stack, site] : growing.sites) {
+    if (are_trained(data, site)) {
+      in_use.push_back(stack);
+      have_parameters = true;
+      continue;
+    }
     const Sequence last = latest_that_ran(data, site, runs);
     if (!last.valid() || site.replaces()) continue;
     std::set<StorageId> used;

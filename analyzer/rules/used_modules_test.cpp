@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -59,6 +60,39 @@ TEST(UsedModules, TheBestOfManyIsNotMostOfThem) { EXPECT_EQ(growing(3, false), 1
 TEST(UsedModules, ModulesThatOnlyHaveBuffersAreNoLargerModel) { EXPECT_EQ(growing(0, false, true, "buffer"), 1u); }
 
 TEST(UsedModules, AModuleUsesItsLatestParameterOnly) { EXPECT_EQ(growing(kMembers, true), 1u); }
+
+/// A program whose layers make small blocks only: nothing says which of them run. In each turn it adds one, and trains
+/// so many of those that are there.
+std::size_t trained(const std::function<int(int there)>& of) {
+  TestTrace trace;
+  for (int i = 0; i < kMembers; ++i) {
+    trace.stack = {{"train.py", "main", 21}};
+    const Handle parameter = trace.allocate(100);
+    std::vector<Handle> gradients;
+    for (int step = 0; step < 4; ++step) {
+      trace.stack = {{"train.py", "main", 22}};
+      for (const Handle each : gradients) trace.drop(each);
+      gradients.clear();
+      for (int each = 0; each < of(i + 1); ++each) gradients.push_back(trace.allocate(100));
+    }
+    trace.begin_reading();
+    trace.held(parameter, {.containers = {"main: body"}, .path = "main: body[0]", .role = "parameter"});
+    for (const Handle each : gradients) trace.held(each, {.path = "main: p.grad", .role = "gradient"});
+    trace.step(i);
+    for (const Handle each : gradients) trace.drop(each);
+  }
+  const TraceData data = trace.load();
+  GrowingSites sites = growing_sites(data);
+  EXPECT_EQ(sites.sites.size(), 1u);
+  leave_out_used(data, sites);
+  return sites.sites.size();
+}
+
+TEST(UsedModules, LayersThatAllHaveNewGradientsAreInUse) {
+  EXPECT_EQ(trained([](int there) { return there; }), 0u);
+  EXPECT_EQ(trained([](int) { return 2; }), 1u) << "former models are kept";
+  EXPECT_EQ(trained([](int there) { return there - 1; }), 1u) << "one is not trained any more";
+}
 
 }  // namespace
 }  // namespace dcmt::analyzer
