@@ -1,6 +1,5 @@
 #include "collector/torch/hooks/allocator_hooks.h"
 
-#include <malloc.h>
 #include <string.h>
 
 #include <atomic>
@@ -83,10 +82,10 @@ void on_free_cpu(void* address) {
   if (address != nullptr && agent::recording()) {
     agent::Inside inside;
     // An allocator's block may be larger than requested, but not by that much.
-    const std::size_t usable = malloc_usable_size(address);
+    const std::size_t usable = usable_bytes(address);
     const bool may_be_small = is_small(usable / 2);
     if (!may_be_small || !remove_small_block(wire::kCpuDevice, address)) {
-      write_block_end(wire::kCpuDevice, address, 0, is_small(usable));
+      write_block_end(wire::kCpuDevice, address, 0, usable != 0 && is_small(usable));
     }
   }
   g_free_cpu(address);
@@ -409,6 +408,7 @@ ImportPatch g_imports[] = {
 
 bool find_allocators(void* c10) noexcept {
   g_began_late = agent::g_hot.every_block.load(std::memory_order_relaxed);
+  find_cpu_allocator();
   for (Reserved& each : g_reserved) {
     each.bytes.store(0, std::memory_order_relaxed);
     each.counting.store(Counting::kUnknown, std::memory_order_relaxed);

@@ -2,14 +2,27 @@
 
 #include <c10/core/CPUAllocator.h>
 #include <c10/core/StorageImpl.h>
+#include <malloc.h>
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "collector/elf/elf_patch.h"
+
 namespace dcmt::torch_provider {
+namespace {
+constinit bool g_is_malloc = true;
+}
+
+void find_cpu_allocator() noexcept {
+  void** slots[1];
+  g_is_malloc = elf::import_slots("libc10.so", "posix_memalign", slots) != 0;
+}
+
+std::size_t usable_bytes(void* block) noexcept { return g_is_malloc ? malloc_usable_size(block) : 0; }
 
 bool is_of_cpu_allocator(const StorageCopy& storage) noexcept {
   static const c10::DeleterFnPtr deleter = c10::GetDefaultCPUAllocator()->raw_deleter();
-  if (!storage.readable || deleter == nullptr) return false;
+  if (!g_is_malloc || !storage.readable || deleter == nullptr) return false;
   // Only reads; torch has no const access that does not copy a COW storage.
   auto* object = static_cast<c10::StorageImpl*>(const_cast<void*>(storage.fields()));
   const at::DataPtr& data = object->_mutable_data_ptr_no_checks();
@@ -21,7 +34,8 @@ void* alloc_pages(std::size_t bytes) noexcept {
   constexpr std::size_t kLeast = 256;
   static const std::size_t page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
   void* block = nullptr;
-  if (bytes < kLeast || posix_memalign(&block, page, (bytes + page - 1) / page * page) != 0) return nullptr;
+  if (!g_is_malloc || bytes < kLeast || posix_memalign(&block, page, (bytes + page - 1) / page * page) != 0)
+    return nullptr;
   return block;
 }
 
