@@ -35,6 +35,8 @@ namespace {
 constexpr std::size_t kFewestAdding = 3;
 /// What adds in this share of all rounds in which one of two holders does adds in the same ones.
 constexpr double kInSameRounds = 0.9;
+/// Of what a growth has in storages without rows, at least the rest was counted by a reading.
+constexpr double kMostShared = 0.75;
 /// Growth has ended if so many times the usual distance between two additions have followed the last one.
 constexpr std::int64_t kManyFollowed = 3;
 
@@ -52,10 +54,13 @@ struct Group {
   std::map<StackId, OfSite> sites;
   std::set<Sequence> adding;  ///< ends of the rounds that added storages
 
+  [[nodiscard]] double shared_part() const { return std::min(kMostShared, held.shared_part()); }
   /// What it has in storages without rows.
   [[nodiscard]] SmallKept::Found small(const TraceData& data) const {
     SmallKept::Found found;
     for (const ContainerId each : containers) found.add(*data.owners.container(each));
+    // A reading counts what one container alone leads to. What several have together is as of those with rows.
+    found.bytes.value = static_cast<std::int64_t>(static_cast<double>(found.bytes.value) / (1 - shared_part()));
     return found;
   }
   /// The birth of its first storage; zero if it may have had others before those of their sizes were tracked.

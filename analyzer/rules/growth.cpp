@@ -25,9 +25,15 @@ void HeldStorages::add(const TraceData& data, HeldStorages&& others) {
     if (both == known.end()) {
       add(*data.storages.find(each.storage), each);
     } else {
-      storages_[both->second].alone |= storages_[both->second].frees;
+      GrowingStorage& storage = storages_[both->second];
+      if (storage.frees && !storage.alone) shared_.value += storage.bytes.value;
+      storage.alone |= storage.frees;
     }
   }
+}
+
+double HeldStorages::shared_part() const {
+  return bytes_.value > 0 ? static_cast<double>(shared_.value) / static_cast<double>(bytes_.value) : 0;
 }
 
 bool HeldStorages::are_small() const {

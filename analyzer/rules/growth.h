@@ -67,6 +67,8 @@ class HeldStorages {
   void add(const TraceData& data, HeldStorages&& others);
   [[nodiscard]] Bytes bytes() const { return bytes_; }
   [[nodiscard]] std::size_t count() const { return storages_.size(); }
+  /// Of all bytes, the part that only several of the holders have together.
+  [[nodiscard]] double shared_part() const;
   /// Fills a growth's `storages`, `alone` and `sites`. May be called only once.
   void move_to(Growth& growth);
   /// True if all of its storages are so small that they are tracked only where they become more.
@@ -76,7 +78,7 @@ class HeldStorages {
  private:
   std::vector<GrowingStorage> storages_;
   std::map<StackId, GrowingSite> sites_;
-  Bytes bytes_;
+  Bytes bytes_, shared_;
 };
 
 /// The gaps of blocks of the storages, from the end of the round that made them: a peak does not need them there.
