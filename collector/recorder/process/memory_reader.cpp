@@ -19,6 +19,8 @@ namespace {
 /// Limit of a recorder's memory during a reading, for each process that is read. The limit for all of them is the sum:
 /// what the recorder keeps of each rank stays in its memory while another rank is read.
 constexpr std::size_t kMostMemory = std::size_t{256} << 20;
+/// The same once the program has ended: its own memory goes next, and there is no later reading.
+constexpr std::size_t kMostAtEnd = 2 * kMostMemory;
 /// Memory for a reading of a program that has just imported torch.
 constexpr std::size_t kUsual = std::size_t{170} << 20;
 
@@ -53,15 +55,17 @@ MemoryReader::~MemoryReader() {
   if (scope_ == scan::Scope::kAll) --readers;
 }
 
-bool MemoryReader::fits_beside(std::size_t others) const {
-  return std::max(own_memory(), others) + needs_ <= std::max(readers * kMostMemory, needs_ + needs_ / 4);
+bool MemoryReader::fits_beside(std::size_t others, Program program) const {
+  const std::size_t most = readers * (program == Program::kHasEnded ? kMostAtEnd : kMostMemory);
+  return std::max(own_memory(), others) + needs_ <= std::max(most, needs_ + needs_ / 4);
 }
 
-bool MemoryReader::fits() const { return fits_beside(0); }
+bool MemoryReader::fits(Program program) const { return fits_beside(0, program); }
 
-bool MemoryReader::may_start(bool beside_others) const {
+bool MemoryReader::may_start(Program program) const {
   if (is_reading()) return false;
-  return scope_ == scan::Scope::kVariables || ((beside_others || running == 0) && fits_beside(expected));
+  if (scope_ == scan::Scope::kVariables) return true;
+  return (program == Program::kHasEnded || running == 0) && fits_beside(expected, program);
 }
 
 Expected<MemoryReading> MemoryReader::read(const scan::CensusOptions& options) {

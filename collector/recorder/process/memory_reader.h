@@ -4,6 +4,7 @@
 #include <sys/types.h>
 
 #include <atomic>
+#include <cstdint>
 #include <future>
 #include <memory>
 #include <optional>
@@ -15,6 +16,9 @@
 #include "trace/base/status.h"
 
 namespace dcmt::recorder {
+
+/// What the process that is read does meanwhile.
+enum class Program : std::uint8_t { kRuns, kHasEnded };
 
 /// Only one thread may use it. The destructor waits for a running reading, at most a few seconds.
 class MemoryReader {
@@ -29,12 +33,12 @@ class MemoryReader {
   /// True if the running reading has named all holders: what it does now does not depend on them.
   [[nodiscard]] bool has_holders() const { return has_holders_.load(std::memory_order_acquire); }
   /// True if the recorder would stay small with a reading.
-  [[nodiscard]] bool fits() const;
+  [[nodiscard]] bool fits(Program program = Program::kRuns) const;
   /// Bytes that a reading is expected to need.
   [[nodiscard]] std::size_t needs() const { return needs_; }
   /// True if a reading may begin now. Readings of variables are small. One of everything has to fit, and runs alone in
-  /// the recorder, or `beside_others`: of another process, which will not be there any more when they are over.
-  [[nodiscard]] bool may_start(bool beside_others = false) const;
+  /// the recorder, unless the program has ended: its memory will not be there any more when the others are over.
+  [[nodiscard]] bool may_start(Program program = Program::kRuns) const;
   /// Begins a reading. If no thread can be started, that is the result.
   /// @param options  its scope is that of this reader
   void start(scan::CensusOptions options);
@@ -43,7 +47,7 @@ class MemoryReader {
 
  private:
   /// True if it fits where the others are expected to have so many bytes when they are over.
-  [[nodiscard]] bool fits_beside(std::size_t others) const;
+  [[nodiscard]] bool fits_beside(std::size_t others, Program program) const;
   Expected<MemoryReading> read(const scan::CensusOptions& options);
 
   const pid_t pid_;

@@ -31,15 +31,16 @@ TEST(MemoryReader, RanksThatHaveEndedAreReadAtTheSameTimeIfThereIsMemoryForIt) {
   MemoryReader second(getpid(), {}, scan::Scope::kAll);
   first.start({});
   EXPECT_FALSE(second.may_start());
-  EXPECT_TRUE(second.may_start(true));
+  EXPECT_TRUE(second.may_start(Program::kHasEnded));
   {
     // There is room for one of them.
-    const std::vector<char> kept((std::size_t{512} << 20) - second.needs() - second.needs() / 2, 1);
-    EXPECT_TRUE(second.fits());
+    const std::vector<char> kept((std::size_t{1024} << 20) - second.needs() - second.needs() / 2, 1);
+    EXPECT_FALSE(second.fits()) << "not while the program runs";
+    EXPECT_TRUE(second.fits(Program::kHasEnded));
     first.receive(true);
-    EXPECT_TRUE(second.may_start());
+    EXPECT_TRUE(second.may_start(Program::kHasEnded));
     first.start({});
-    EXPECT_FALSE(second.may_start(true));
+    EXPECT_FALSE(second.may_start(Program::kHasEnded));
     first.receive(true);
   }
   EXPECT_TRUE(second.may_start());

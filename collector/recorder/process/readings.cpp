@@ -96,7 +96,7 @@ Status Readings::serve() {
     serve_hold();
   } else if (!requested_) {
     if (!program_ended_) DCMT_RETURN_IF_ERROR(samplers_.sample_last());
-    serve_end();
+    DCMT_RETURN_IF_ERROR(serve_end());
   } else if (all_ != nullptr && all_follows_) {
     if (!is_reading() && all_->may_start()) {
       all_follows_ = false;
@@ -142,16 +142,17 @@ void Readings::serve_hold() {
   start(*variables_, scan::Scope::kVariables);
 }
 
-void Readings::serve_end() {
+Status Readings::serve_end() {
   program_ended_ = true;
   samplers_.end();
   const Assembler& assembler = process_.assembler();
   const bool reads = is_reading();
   const bool may_read = all_ != nullptr && begins_ && process_.seconds();
-  const bool wants_all =
-      may_read && last_readings_ < kMostLastReadings && all_->fits() &&
+  const bool adds =
+      may_read && last_readings_ < kMostLastReadings &&
       (assembler.readings().wants_reading() ||
        (last_readings_ == 0 && (assembler.readings().lacks_holders() || objects_.wants_last(scan::Scope::kAll))));
+  const bool wants_all = adds && all_->fits(Program::kHasEnded);
   const bool grows_outside = samplers_.grown_outside() > 0 || objects_.wants_last(scan::Scope::kVariables);
   const bool wants_variables =
       may_read && !read_variables_last_ && (grows_outside || assembler.readings().keeps_anything());
@@ -160,10 +161,11 @@ void Readings::serve_end() {
     start(*variables_, scan::Scope::kVariables);
     read_variables_last_ = true;
   }
-  if (wants_all && all_->may_start(true)) {
+  if (wants_all && all_->may_start(Program::kHasEnded)) {
     start(*all_, scan::Scope::kAll);
     ++last_readings_;
   }
+  return adds && !wants_all ? say_too_large(*all_) : Status();
 }
 
 void Readings::start(MemoryReader& reader, scan::Scope scope, bool for_objects) {

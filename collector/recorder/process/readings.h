@@ -55,7 +55,7 @@ class Readings {
   /// The process waits for an answer: its program has ended, or requests a reading.
   Status serve();
   /// Reads the memory of an ended program if another reading would add information, then lets it exit.
-  void serve_end();
+  Status serve_end();
   /// Reads the memory of a program that requests it, after the running readings.
   Status serve_request();
   /// Reads the variables of a program that waits at a point of its work.
