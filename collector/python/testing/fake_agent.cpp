@@ -36,7 +36,7 @@ constinit thread_local std::uint64_t* t_record = nullptr;  ///< leaked, too: sta
 
 }  // namespace
 
-constinit HotPage g_hot{static_cast<std::uint32_t>(GateState::kOpen), 0, 1, Detail::kLifetimes, {}, {}, {}, {}, {}};
+constinit HotPage g_hot{static_cast<std::uint32_t>(GateState::kOpen), 0, 1, Detail::kLifetimes, {}, {}, {}, {}, {}, {}};
 // It belongs to no session, so every record requests a chunk.
 constinit thread_local ThreadState t_state __attribute__((tls_model("initial-exec"))) = {};
 constinit std::atomic<std::uint64_t>* g_next_seq = nullptr;
