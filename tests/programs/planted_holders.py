@@ -521,7 +521,7 @@ DDP = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(223, 224))
 
 
 def note_bucket(_, bucket):
-    expect("a reducer's bucket", bucket.buffer(), "main.DDP.reducer → C++ memory")
+    expect("a reducer's bucket", bucket.buffer(), "main.DDP.reducer → Reducer")
     future = torch.futures.Future()
     future.set_result(bucket.buffer())
     return future

@@ -12,7 +12,7 @@
 namespace dcmt::wire {
 
 /// Of these records and of trace/spool/layout.h; tests/wire_version_test.py says when it has to be another.
-inline constexpr std::uint32_t kWireVersion = 3;
+inline constexpr std::uint32_t kWireVersion = 4;
 
 enum class RecordType : std::uint16_t {
   kClock = 1,         ///< ClockRecord

@@ -20,12 +20,12 @@ constexpr Address kVirtualTable = 16;  // distance from a virtual table's symbol
 constexpr Address kReferenceCount = 8;
 constexpr std::uint32_t kMostReferences = 1'000'000;
 
-/// "Session", also for an object that std::make_shared has allocated.
+/// "Session", also for the control block of a std::shared_ptr to one.
 std::string class_of(const CppType& type) {
-  constexpr std::string_view kShared = "std::_Sp_counted_ptr_inplace<";
-  if (!type.name.starts_with(kShared)) return type.short_name;
-  const std::string shared =
-      type.name.substr(kShared.size(), type.name.find_first_of(",<>", kShared.size()) - kShared.size());
+  constexpr std::string_view kControlBlock = "std::_Sp_counted_";
+  if (!type.name.starts_with(kControlBlock)) return type.short_name;
+  const std::size_t begin = type.name.find('<') + 1;
+  const std::string shared = type.name.substr(begin, type.name.find_first_of(",<>*", begin) - begin);
   const std::size_t scope = shared.rfind("::");
   return scope == std::string::npos ? shared : shared.substr(scope + 2);
 }
