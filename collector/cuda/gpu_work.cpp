@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <cstddef>
+#include <utility>
 
 #include "collector/agent/provider.h"
 #include "collector/cuda/libraries.h"
@@ -31,6 +32,7 @@ constinit CuptiActivities g_cupti{};
 constinit std::uint8_t* g_buffers = nullptr;
 constinit std::atomic<std::uint32_t> g_used{0};  ///< a bit for each buffer that CUPTI has
 constinit std::atomic<bool> g_on{false};
+constinit std::atomic<std::uint64_t> g_unsaid{0};  ///< work that is lost, and that no record says so far
 
 void CUPTIAPI give_buffer(std::uint8_t** buffer, std::size_t* bytes, std::size_t* most_records) noexcept {
   *buffer = nullptr;
@@ -92,7 +94,10 @@ wire::GpuWorkItem item_of(const Activity& activity, wire::GpuWorkKind kind) noex
 class Items {
  public:
   explicit Items(std::uint64_t lost) noexcept : lost_(lost) {}
-  ~Items() { write(); }
+  ~Items() {
+    write();
+    g_unsaid.fetch_add(lost_, std::memory_order_relaxed);
+  }
   Items(const Items&) = delete;
   Items& operator=(const Items&) = delete;
 
@@ -105,20 +110,23 @@ class Items {
   static constexpr std::size_t kMost =
       (wire::kMaxRecordBytes - sizeof(wire::GpuWorkRecord)) / sizeof(wire::GpuWorkItem);
 
+  /// Without space in the spool, begin_record() counts a lost record.
   void write() noexcept {
+    if (count_ == 0 && lost_ == 0) return;
+    const std::uint32_t count = std::exchange(count_, 0);
     std::uint64_t now = 0;
-    const bool has_time = g_cupti.timestamp(&now) == CUPTI_SUCCESS;
-    if ((count_ == 0 && lost_ == 0) || !has_time) return;
-    const std::size_t bytes = count_ * sizeof(wire::GpuWorkItem);
+    if (g_cupti.timestamp(&now) != CUPTI_SUCCESS) {
+      lost_ += count;
+      return;
+    }
+    const std::size_t bytes = count * sizeof(wire::GpuWorkItem);
     auto* record = static_cast<wire::GpuWorkRecord*>(
-        agent::begin_record(wire::RecordType::kGpuWork, sizeof(wire::GpuWorkRecord) + bytes, count_));
+        agent::begin_record(wire::RecordType::kGpuWork, sizeof(wire::GpuWorkRecord) + bytes, count));
     if (record == nullptr) return;
     record->now = now;
-    record->lost = lost_;
+    record->lost = std::exchange(lost_, 0);
     memcpy(record + 1, items_, bytes);
     agent::commit_record(record);
-    count_ = 0;
-    lost_ = 0;
   }
 
   std::uint64_t lost_;
@@ -154,7 +162,7 @@ void CUPTIAPI take_buffer(CUcontext context, std::uint32_t stream, std::uint8_t*
   if (agent::gate_open()) {
     std::size_t dropped = 0;
     if (g_cupti.dropped(context, stream, &dropped) != CUPTI_SUCCESS) dropped = 0;
-    Items items(dropped);
+    Items items(dropped + g_unsaid.exchange(0, std::memory_order_relaxed));
     CUpti_Activity* activity = nullptr;
     while (valid > 0 && g_cupti.next_record(buffer, valid, &activity) == CUPTI_SUCCESS) add(*activity, items);
   }

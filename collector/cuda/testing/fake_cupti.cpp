@@ -22,6 +22,7 @@ CUpti_BuffersCallbackCompleteFunc g_complete = nullptr;
 std::set<CUpti_ActivityKind> g_collected;
 std::vector<std::vector<char>> g_activities;
 std::uint64_t g_timestamp = 0;
+bool g_has_timestamp = true;
 std::size_t g_dropped = 0;
 
 template <class Activity>
@@ -78,6 +79,7 @@ void copy_done(CUpti_ActivityMemcpyKind kind, std::uint64_t bytes, std::uint64_t
 }
 
 void set_timestamp(std::uint64_t now) { g_timestamp = now; }
+void set_has_timestamp(bool has_timestamp) { g_has_timestamp = has_timestamp; }
 void drop(std::size_t activities) { g_dropped += activities; }
 
 void hand_over() {
@@ -177,7 +179,7 @@ DCMT_FAKE CUptiResult cuptiActivityGetNumDroppedRecords(CUcontext, uint32_t, siz
 
 DCMT_FAKE CUptiResult cuptiGetTimestamp(uint64_t* now) {
   *now = g_timestamp;
-  return CUPTI_SUCCESS;
+  return g_has_timestamp ? CUPTI_SUCCESS : CUPTI_ERROR_UNKNOWN;
 }
 
 }  // extern "C"

@@ -28,6 +28,8 @@ DCMT_FAKE void copy_done(CUpti_ActivityMemcpyKind kind, std::uint64_t bytes, std
                          std::uint32_t call, std::uint32_t stream);
 /// CUPTI's clock.
 DCMT_FAKE void set_timestamp(std::uint64_t now);
+/// Whether it can be read.
+DCMT_FAKE void set_has_timestamp(bool has_timestamp);
 /// So many activities are dropped from here on because of a lack of memory.
 DCMT_FAKE void drop(std::size_t activities);
 /// What was collected is handed over.

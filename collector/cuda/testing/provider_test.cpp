@@ -671,6 +671,35 @@ TEST_F(GpuWork, MoreThanARecordHoldsIsInSeveral) {
   for (std::uint64_t i = 0; i < kMany; ++i) ASSERT_EQ(recorded.items[i].start, i);
 }
 
+TEST_F(GpuWork, WithoutATimeItIsCountedAsLost) {
+  watch_calls();
+  drain();
+  fake::set_has_timestamp(false);
+  constexpr std::uint64_t kMany = 1000;
+  for (std::uint64_t i = 0; i < kMany; ++i) fake::kernel_done("kernel", i, i + 1, 1, 7);
+  fake::hand_over();
+  EXPECT_TRUE(drain().items.empty());
+  fake::set_has_timestamp(true);
+  fake::kernel_done("kernel", 1, 2, 1, 7);
+  fake::hand_over();
+  const Recorded recorded = drain();
+  EXPECT_EQ(recorded.items.size(), 1u);
+  EXPECT_EQ(recorded.lost, kMany);
+}
+
+TEST_F(GpuWork, WhatFindsNoSpaceInTheSpoolIsALostRecord) {
+  watch_calls();
+  drain();
+  const std::uint64_t lost = test_spool().lost();
+  constexpr int kRounds = 40, kEach = 1500;
+  for (int round = 0; round < kRounds; ++round) {
+    for (int i = 0; i < kEach; ++i) fake::kernel_done("kernel", 1, 2, 1, 7);
+    fake::hand_over();
+  }
+  EXPECT_LE(drain().items.size(), static_cast<std::size_t>(kRounds) * kEach);
+  EXPECT_GT(test_spool().lost(), lost) << "the spool is smaller than that";
+}
+
 TEST_F(GpuWork, WhatWasDroppedIsCounted) {
   watch_calls();
   drain();
