@@ -179,6 +179,18 @@ def test_perfetto_has_a_row_for_each_stream_and_no_slices_of_a_row_overlap(trace
     assert slices["cuda:0 stream 1 (2)"] == [(600, 700)]
 
 
+def test_a_window_has_the_gpus_work_of_its_time(trace, tmp_path):
+    worked, window = tmp_path / "worked.dcmt", tmp_path / "window.dcmt"
+    shutil.copy(trace, worked)
+    with contextlib.closing(sqlite3.connect(worked)) as database, database:
+        database.execute(
+            "INSERT INTO gpu_work(gpu, from_ns, to_ns, kind, graph)"
+            " SELECT 0, (from_ns + to_ns) / 2, (from_ns + to_ns) / 2 + 1, 'kernel', 0 FROM interval"
+        )
+    assert recorded.tool("trim", worked, "--from", "step:10", "--to", "step:12", "-o", window).returncode == 0
+    assert recorded.query(window, "SELECT count(*) FROM gpu_work") == [(3,)], "one in each step"
+
+
 def test_csv_has_every_lifetime_and_the_curve(trace, tmp_path):
     rows = rows_of(converted(trace, "csv", tmp_path / "lifetimes.csv"))
     got = [(int(r["block"]), r["device"], int(r["bytes"]), int(r["from_seq"]), int(r["from_ns"]),

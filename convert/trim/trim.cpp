@@ -24,6 +24,10 @@ constexpr const char* kMark =
     " THEN from_seq + (kind = 'step') <= ?2 AND (to_seq IS NULL OR to_seq > ?1)"
     " ELSE from_seq > ?1 AND from_seq <= ?2 END";
 constexpr const char* kPoint = "id > ?1 AND id <= ?2";
+/// By time: work of a GPU has no sequence.
+constexpr const char* kWork =
+    "to_ns >= (SELECT coalesce(max(to_ns), 0) FROM interval WHERE to_seq <= ?1)"
+    " AND from_ns <= (SELECT min(to_ns) FROM interval WHERE to_seq >= ?2)";
 
 class Trim {
  public:
@@ -51,7 +55,9 @@ class Trim {
     if (table == "owner" || table == "held" || table == "held_in") {
       return "storage IN (SELECT id FROM storage WHERE " + std::string(kLifetime) + ")";
     }
-    if (table == "launches" || table == "oom") return kPoint;
+    if (table == "launches" || table == "oom" || table == "stream_call") return kPoint;
+    if (table == "stream_use") return "call > ?1 AND call <= ?2";
+    if (table == "gpu_work") return kWork;
     return "true";
   }
 

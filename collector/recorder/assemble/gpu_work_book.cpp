@@ -13,7 +13,7 @@ namespace dcmt::recorder {
 namespace {
 
 /// Calls whose work may still come: more than what CUPTI collects within a second.
-constexpr std::size_t kMostLaunches = 1 << 18;
+constexpr std::size_t kMostLaunches = 1 << 16;
 
 }  // namespace
 
