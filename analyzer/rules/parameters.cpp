@@ -19,6 +19,14 @@ std::string_view without_default(std::string_view parameter) {
   return trimmed(parameter.substr(0, parameter.find_first_of(":=")));
 }
 
+/// "net", "n=4" and "path=[]" of "def sample(net, n=4, path=[]):"; empty: it has no whole list.
+std::vector<std::string_view> parameters_of(std::string_view definition) {
+  const std::size_t open = std::min(definition.find('('), definition.size());
+  const std::size_t behind = behind_brackets(definition, open);
+  if (behind == npos) return {};
+  return parts_of(definition.substr(open + 1, behind - open - 2), ",");
+}
+
 }  // namespace
 
 std::vector<Argument> arguments_with(std::string_view code, const PathEnd& target) {
@@ -44,12 +52,9 @@ std::vector<Argument> arguments_with(std::string_view code, const PathEnd& targe
 }
 
 std::string_view parameter_for(std::string_view definition, const Argument& argument) {
-  const std::size_t open = std::min(definition.find('('), definition.size());
-  const std::size_t behind = behind_brackets(definition, open);
-  if (behind == npos) return {};
   std::size_t position = 0;
   bool by_position = true;
-  for (const std::string_view each : parts_of(definition.substr(open + 1, behind - open - 2), ",")) {
+  for (const std::string_view each : parameters_of(definition)) {
     const std::string_view name = without_default(each);
     if (name == "/") continue;
     if (name.starts_with('*')) {
@@ -61,6 +66,16 @@ std::string_view parameter_for(std::string_view definition, const Argument& argu
         argument.keyword.empty() ? by_position && position == argument.position : name == argument.keyword;
     if (gets) return name;
     ++position;
+  }
+  return {};
+}
+
+std::string_view parameter_with_default(std::string_view definition, std::size_t number) {
+  std::size_t at = 0;
+  for (const std::string_view parameter : parameters_of(definition)) {
+    const std::string_view each = trimmed(parameter);
+    if (each.starts_with('*')) return {};
+    if (equal_sign(each, 0) != npos && at++ == number) return without_default(each);
   }
   return {};
 }

@@ -25,6 +25,10 @@ struct Argument {
 /// @param definition  "def snapshot(members, generator):"
 [[nodiscard]] std::string_view parameter_for(std::string_view definition, const Argument& argument);
 
+/// The `number`th parameter that has a default, of those that may be given by position; empty: there is none.
+/// @param definition  "def sample(net, n=4, path=[]):"
+[[nodiscard]] std::string_view parameter_with_default(std::string_view definition, std::size_t number);
+
 /// The text of the definition of each function of this name.
 [[nodiscard]] std::vector<std::string_view> definitions_of(const PythonSource& source, std::string_view function);
 

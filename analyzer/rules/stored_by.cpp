@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "analyzer/rules/holder_path.h"
+#include "analyzer/rules/other_names.h"
 #include "analyzer/rules/parameters.h"
 #include "analyzer/rules/putting.h"
 #include "analyzer/rules/user_files.h"
@@ -19,7 +20,7 @@ namespace dcmt::analyzer {
 namespace {
 
 constexpr std::size_t kLongestText = 100;  ///< of a statement, characters
-constexpr int kMostPassed = 3;             ///< calls that pass a container on, one within the other
+constexpr auto kAnyObject = [](std::string_view) { return true; };
 
 StoringStatement statement(std::string_view site, const PythonSource::Line& line) {
   return {std::string(site) + ":" + std::to_string(line.number), printable(line.text.substr(0, kLongestText))};
@@ -56,22 +57,6 @@ bool names_other_key(std::string_view text, std::string_view name, std::string_v
   return other;
 }
 
-/// The `number`th parameter that has a default, of those that may be given by position; empty: there is none.
-/// @param definition  "def sample(net, n=4, path=[]):"
-std::string_view parameter_with_default(std::string_view definition, std::size_t number) {
-  const std::size_t open = definition.find('('),
-                    behind = behind_brackets(definition, std::min(open, definition.size()));
-  if (open == npos || behind == npos) return {};
-  std::size_t at = 0;
-  for (std::string_view each : parts_of(definition.substr(open + 1, behind - open - 2), ",")) {
-    each = trimmed(each);
-    if (each.starts_with('*')) return {};
-    if (equal_sign(each, 0) == npos || at++ != number) continue;
-    return trimmed(each.substr(0, each.find_first_of(":=")));
-  }
-  return {};
-}
-
 /// "main.sample.__defaults__[0]": the parameter whose default value the holder is.
 PathEnd parameter_of(const UserFile& file, std::string_view holder) {
   constexpr std::string_view kDefaults = ".__defaults__[", kWrapped = ".__wrapped__";
@@ -84,27 +69,9 @@ PathEnd parameter_of(const UserFile& file, std::string_view holder) {
   while (path.ends_with(kWrapped)) path.remove_suffix(kWrapped.size());
   PathEnd end;
   end.function = last_name(path);
-  const auto is_of_it = [&](const auto& line) { return file.source.function_of(line) == end.function; };
-  const auto definition = std::ranges::find_if(file.source.lines(), is_of_it);
-  if (definition != file.source.lines().end())
-    end.name = parameter_with_default(file.source.statement_of(*definition), number);
+  const std::vector<std::string_view> definitions = definitions_of(file.source, end.function);
+  if (!definitions.empty()) end.name = parameter_with_default(definitions.front(), number);
   return end;
-}
-
-/// Statements by another name: `rows = self.samples[key]` and `rows.append(x)`.
-FoundLines by_other_names(const UserFile& file, const PathEnd& target) {
-  FoundLines found;
-  for (const PythonSource::Line& given : file.source.lines()) {
-    if (!target.function.empty() && !file.source.is_within(given, target.function)) continue;
-    const std::string_view function = file.source.function_of(given);
-    for (const std::string_view name : other_names_of(given.bare, target)) {
-      for (const PythonSource::Line& line : file.source.lines()) {
-        if (&line != &given && file.source.function_of(line) == function && puts_into(line.bare, {name, function}))
-          found.push_back({&file, &line});
-      }
-    }
-  }
-  return found;
 }
 
 FoundLines statements_in(const UserFile& file, std::string_view holder) {
@@ -118,7 +85,7 @@ FoundLines statements_in(const UserFile& file, std::string_view holder) {
   // `rows = self.samples.setdefault(key, [])` is not what fills the list.
   const auto names_it = [&](const FoundLine& each) { return !other_names_of(each.line->bare, target).empty(); };
   if (std::ranges::all_of(found, names_it)) {
-    if (FoundLines others = by_other_names(file, target); !others.empty()) found = std::move(others);
+    if (FoundLines others = by_other_variables(file, target); !others.empty()) found = std::move(others);
   }
   if (!found.empty() || target.link.empty()) return found;
   return lines_of(file, [&](const PythonSource::Line& line) {
@@ -139,96 +106,25 @@ FoundLines entries_used_in(const UserFile& file, const FoundLines& statements, s
   });
 }
 
-/// What has the name of a path's end, as parameters of the functions that are given it.
-std::vector<PathEnd> parameters_with(const UserFiles& files, const PathEnd& target) {
-  std::vector<PathEnd> parameters;
-  files.each([&](const UserFile& file) {
-    for (const PythonSource::Line& line : file.source.lines()) {
-      if (&file.source.lines()[line.statement] != &line) continue;
-      if (!target.function.empty() && !file.source.is_within(line, target.function)) continue;
-      for (const Argument& argument : arguments_with(file.source.statement_of(line), target)) {
-        files.each([&](const UserFile& other) {
-          for (const std::string_view definition : definitions_of(other.source, argument.function)) {
-            const std::string_view name = parameter_for(definition, argument);
-            if (!name.empty())
-              parameters.push_back({.name = name, .function = argument.function, .is_parameter = true});
-          }
-        });
-      }
-    }
-  });
-  return parameters;
-}
-
-/// Statements that use what their function is given: `random.choice(members)` in `def partner(members)`.
-FoundLines entries_used_by_parameters(const UserFiles& files, std::string_view holder) {
-  const PathEnd end = end_of_path(holder);
-  if (end.name.empty() || !end.link.empty()) return {};
-  FoundLines found;
-  for (const PathEnd& target : parameters_with(files, end)) {
-    files.each([&](const UserFile& file) {
-      std::ranges::move(lines_of(file,
-                                 [&](const PythonSource::Line& line) {
-                                   return file.source.function_of(line) == target.function &&
-                                          uses_entries(line.bare, target);
-                                 }),
-                        std::back_inserter(found));
-    });
-  }
-  return found;
-}
-
-/// Statements of functions that are given what the holder's name has: `members.append(x)` in `def add(members, x)`,
-/// which is called as `add(league, net)`.
-FoundLines by_parameters(const UserFiles& files, std::string_view holder) {
-  const PathEnd end = end_of_path(holder);
-  if (end.name.empty() || !end.link.empty()) return {};
-  std::vector<PathEnd> targets{end};
-  FoundLines found;
-  for (int passed = 0; passed < kMostPassed && found.empty() && !targets.empty(); ++passed) {
-    std::vector<PathEnd> parameters;
-    for (const PathEnd& target : targets)
-      std::ranges::move(parameters_with(files, target), std::back_inserter(parameters));
-    for (const PathEnd& target : parameters) {
-      files.each([&](const UserFile& file) {
-        FoundLines here = lines_of(file, [&](const PythonSource::Line& line) {
-          return file.source.function_of(line) == target.function && puts_into(line.bare, target);
-        });
-        if (here.empty()) here = by_other_names(file, target);
-        std::ranges::move(here, std::back_inserter(found));
-      });
-    }
-    targets = std::move(parameters);
-  }
-  return found;
-}
-
 /// Statements by a variable that has the name of the holder's attribute, as `box.put(x)` for "actor.box": programs give
 /// an object the same name wherever they have it.
 FoundLines by_own_name(const UserFiles& files, std::string_view holder) {
   const PathEnd end = end_of_path(holder);
   if (end.name.empty() || !end.attribute || !end.link.empty()) return {};
-  FoundLines found;
-  files.each([&](const UserFile& file) {
-    const auto puts = [&](const PythonSource::Line& line) {
+  return files.everywhere([&](const UserFile& file) {
+    return lines_of(file, [&](const PythonSource::Line& line) {
       const std::string_view function = file.source.function_of(line);
       return !function.empty() && puts_into(line.bare, {.name = end.name, .function = function, .is_parameter = true});
-    };
-    std::ranges::move(lines_of(file, puts), std::back_inserter(found));
+    });
   });
-  return found;
 }
 
 /// Calls of methods that are named after a collection from the holder on: `log.addHandler(h)` after "log.handlers[0]".
 FoundLines added_by_name(const UserFiles& files, std::string_view holder, std::string_view way) {
   const std::set<std::string_view> collections = attributes_from_holder(holder, way);
-  FoundLines found;
-  files.each([&](const UserFile& file) {
-    std::ranges::move(
-        lines_of(file, [&](const PythonSource::Line& line) { return adds_by_name(line.bare, collections); }),
-        std::back_inserter(found));
+  return files.everywhere([&](const UserFile& file) {
+    return lines_of(file, [&](const PythonSource::Line& line) { return adds_by_name(line.bare, collections); });
   });
-  return found;
 }
 
 /// True if a call with these arguments may be given what the line makes: `kept.add(net(x))`, but not `agent.play()`.
@@ -427,18 +323,16 @@ FoundLines given_on_in(const UserFile& file, std::string_view) {
 /// Calls that make the coroutines or generators by which the way leads: `create_task(self.close_on(stop, session))`.
 FoundLines suspended_in(const UserFile& file, std::string_view holder, std::string_view way) {
   const std::set<std::string_view> functions = suspended_from_holder(holder, way);
-  const auto any_object = [](std::string_view) { return true; };
   return lines_of(file, [&](const PythonSource::Line& line) {
     return std::ranges::any_of(functions,
-                               [&](std::string_view each) { return calls_function(line.bare, each, any_object); });
+                               [&](std::string_view each) { return calls_function(line.bare, each, kAnyObject); });
   });
 }
 
 /// Backward passes that give gradients a graph: `loss.backward(create_graph=True)`.
 FoundLines graphs_of_gradients_in(const UserFile& file, std::string_view) {
   return lines_of(file, [](const PythonSource::Line& line) {
-    const auto any_object = [](std::string_view) { return true; };
-    return calls_function(line.bare, "backward", any_object) && has_name(line.bare, "create_graph");
+    return calls_function(line.bare, "backward", kAnyObject) && has_name(line.bare, "create_graph");
   });
 }
 
@@ -458,7 +352,7 @@ Storing stored_in(const UserFiles& files, std::string_view holder, std::string_v
     // Who calls the function has its result put into the cache.
     FoundLines callers = files.callers_of({function});
     if (callers.empty()) callers = calls_in_text(files, {function}, holder);
-    if (callers.empty()) callers = calls_in_text(files, {function}, [](std::string_view) { return true; });
+    if (callers.empty()) callers = calls_in_text(files, {function}, kAnyObject);
     if (!callers.empty()) return {texts_of(callers), {}, {}};
   }
   const auto in = [&](auto search) { return files.all([&](const UserFile& file) { return search(file, holder); }); };
@@ -471,13 +365,12 @@ Storing stored_in(const UserFiles& files, std::string_view holder, std::string_v
   if (statements.empty()) {
     statements = files.others([&](const UserFile& file) { return statements_in(file, holder); });
   }
-  if (statements.empty()) statements = by_parameters(files, holder);
+  const GivenTo given_to(files, holder);
+  if (statements.empty()) statements = given_to.statements();
   if (statements.empty()) statements = by_own_name(files, holder);
   if (statements.empty()) statements = added_by_name(files, holder, way);
-  const auto entries_used = [&](const UserFile& file) { return entries_used_in(file, statements, holder); };
-  FoundLines uses = files.all(entries_used);
-  std::ranges::move(files.others(entries_used), std::back_inserter(uses));
-  std::ranges::move(entries_used_by_parameters(files, holder), std::back_inserter(uses));
+  FoundLines uses = files.everywhere([&](const UserFile& file) { return entries_used_in(file, statements, holder); });
+  std::ranges::move(given_to.uses(), std::back_inserter(uses));
   FoundLines calls = calls_of(files, statements, holder);
   // What leads to the storing statement is given the container to add to it.
   std::erase_if(uses, [&](const FoundLine& use) {

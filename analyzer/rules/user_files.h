@@ -64,6 +64,14 @@ class UserFiles {
     return found_in(others_, in);
   }
 
+  /// The same of both.
+  template <class In>
+  [[nodiscard]] FoundLines everywhere(In in) const {
+    FoundLines found = all(in);
+    std::ranges::move(others(in), std::back_inserter(found));
+    return found;
+  }
+
   /// Every file.
   void each(const std::function<void(const UserFile&)>& visit) const {
     std::ranges::for_each(files_, visit);
