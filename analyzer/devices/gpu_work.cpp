@@ -27,7 +27,8 @@ class Timeline {
     of_name.group.time.value += length;
     of_name.group.bytes.value += work.bytes.value;
     if (work.stream) of_name.streams.insert(*work.stream);
-    of_name.places[{work.by.stack, operator_name(work)}] += length;
+    const Operator* op = data_.operators.find(work.by.op);
+    of_name.places[{work.by.stack, op != nullptr ? op->name : StringId()}] += length;
   }
 
   GpuTimeline finish() {
@@ -39,7 +40,7 @@ class Timeline {
       const auto& [place, time] =
           *std::ranges::max_element(of_name.places, {}, [](const auto& each) { return each.second; });
       if (place.first.valid()) group.site = describe_site(data_, place.first);
-      if (!place.second.empty()) group.operator_name = place.second;
+      if (place.second.valid()) group.operator_name = data_.text(place.second);
       timeline_.groups.push_back(std::move(group));
     }
     std::ranges::stable_sort(timeline_.groups, std::greater{}, &GpuWorkGroup::time);
@@ -50,13 +51,8 @@ class Timeline {
   struct OfName {
     GpuWorkGroup group;
     std::set<std::int64_t> streams;
-    std::map<std::pair<StackId, std::string>, std::int64_t> places;  ///< their time
+    std::map<std::pair<StackId, StringId>, std::int64_t> places;  ///< time, by stack and operator
   };
-
-  [[nodiscard]] std::string operator_name(const GpuWork& work) const {
-    const Operator* op = data_.operators.find(work.by.op);
-    return op != nullptr ? std::string(data_.text(op->name)) : std::string();
-  }
 
   const TraceData& data_;
   GpuTimeline timeline_;

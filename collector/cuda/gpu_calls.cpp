@@ -7,6 +7,7 @@
 #include <array>
 #include <atomic>
 #include <iterator>
+#include <optional>
 
 #include "collector/agent/provider.h"
 #include "collector/cuda/gpu_work.h"
@@ -237,81 +238,76 @@ constexpr CopyWords kCopyWords{wire::StreamCall::kCopy, 0, 1, 3};
 constexpr CopyWords kPeerCopyWords{wire::StreamCall::kCopy, 0, 2, 5};
 constexpr CopyWords kFillWords{wire::StreamCall::kFill, 0, 0, 3};
 
-CUstream stream_of_copy(const CopyWords& copy, bool host_waits, const void* words) noexcept {
-  return host_waits ? nullptr : static_cast<const CUstream*>(words)[copy.stream];
+/// The stream that gets the work; nothing: it is not among the call's parameters.
+std::optional<CUstream> stream_of(const WantedCall& wanted, const void* given) noexcept {
+  const auto of_copy = [&](const CopyWords& copy) {
+    return wanted.host_waits ? nullptr : static_cast<const CUstream*>(given)[copy.stream];
+  };
+  switch (wanted.call) {
+    case Call::kKernel:
+      return static_cast<const cuLaunchKernel_params*>(given)->hStream;
+    case Call::kKernelEx: {
+      const CUlaunchConfig* config = static_cast<const cuLaunchKernelEx_params*>(given)->config;
+      return config != nullptr ? std::optional(config->hStream) : std::nullopt;
+    }
+    case Call::kCooperative:
+      return static_cast<const cuLaunchCooperativeKernel_params*>(given)->hStream;
+    case Call::kGraph:
+      return static_cast<const cuGraphLaunch_params*>(given)->hStream;
+    case Call::kCopy:
+      return of_copy(kCopyWords);
+    case Call::kPeerCopy:
+      return of_copy(kPeerCopyWords);
+    case Call::kFill:
+      return of_copy(kFillWords);
+    default:
+      return std::nullopt;
+  }
 }
 
-void inspect_copy(const CopyWords& copy, bool host_waits, const void* words, const char* name) noexcept {
+void inspect_copy(const CopyWords& copy, CUstream stream, const void* words, const char* name) noexcept {
   const auto* addresses = static_cast<const std::uint64_t*>(words);
   Arguments arguments(name);
   arguments.inspect_address(addresses[copy.first]);
   if (copy.second != copy.first) arguments.inspect_address(addresses[copy.second]);
   if (arguments.busy()) count_one(g_counts.unknown);
-  arguments.write(copy.call, stream_of_copy(copy, host_waits, words));
+  arguments.write(copy.call, stream);
 }
 
 /// A copy to memory that is not registered with CUDA is over when its call ends, too.
 void copy_ends(const WantedCall& wanted, const void* words) noexcept {
   const bool has_two = wanted.call == Call::kCopy || wanted.call == Call::kPeerCopy;
   if (wanted.host_waits) return write_host_waited(nullptr);
-  const CopyWords& copy = wanted.call == Call::kCopy ? kCopyWords : kPeerCopyWords;
   const auto* addresses = static_cast<const std::uint64_t*>(words);
-  if (has_two && is_pageable(addresses[0])) write_host_waited(stream_of_copy(copy, false, words));
-}
-
-/// CUDA's handle of the stream that gets the work.
-std::uint64_t stream_of(const WantedCall& wanted, const void* given) noexcept {
-  const auto handle = [](CUstream stream) {
-    return stream == CU_STREAM_LEGACY ? 0 : reinterpret_cast<std::uint64_t>(stream);
-  };
-  switch (wanted.call) {
-    case Call::kKernel:
-      return handle(static_cast<const cuLaunchKernel_params*>(given)->hStream);
-    case Call::kKernelEx: {
-      const CUlaunchConfig* config = static_cast<const cuLaunchKernelEx_params*>(given)->config;
-      return config != nullptr ? handle(config->hStream) : wire::kUnknownStream;
-    }
-    case Call::kCooperative:
-      return handle(static_cast<const cuLaunchCooperativeKernel_params*>(given)->hStream);
-    case Call::kGraph:
-      return handle(static_cast<const cuGraphLaunch_params*>(given)->hStream);
-    case Call::kCopy:
-      return handle(stream_of_copy(kCopyWords, wanted.host_waits, given));
-    case Call::kPeerCopy:
-      return handle(stream_of_copy(kPeerCopyWords, wanted.host_waits, given));
-    case Call::kFill:
-      return handle(stream_of_copy(kFillWords, wanted.host_waits, given));
-    default:
-      return wire::kUnknownStream;
-  }
+  if (has_two && is_pageable(addresses[0])) write_host_waited(stream_of(wanted, words).value_or(nullptr));
 }
 
 void inspect_call(const WantedCall& wanted, const CUpti_CallbackData& data) noexcept {
   const void* given = data.functionParams;
+  const CUstream stream = stream_of(wanted, given).value_or(nullptr);
   switch (wanted.call) {
     case Call::kKernel: {
       const auto& launch = *static_cast<const cuLaunchKernel_params*>(given);
-      return inspect_kernel(launch.f, launch.kernelParams, launch.extra, launch.hStream, data.symbolName);
+      return inspect_kernel(launch.f, launch.kernelParams, launch.extra, stream, data.symbolName);
     }
     case Call::kKernelEx: {
       const auto& launch = *static_cast<const cuLaunchKernelEx_params*>(given);
-      const CUstream stream = launch.config != nullptr ? launch.config->hStream : nullptr;
       return inspect_kernel(launch.f, launch.kernelParams, launch.extra, stream, data.symbolName);
     }
     case Call::kCooperative: {
       const auto& launch = *static_cast<const cuLaunchCooperativeKernel_params*>(given);
-      return inspect_kernel(launch.f, launch.kernelParams, nullptr, launch.hStream, data.symbolName);
+      return inspect_kernel(launch.f, launch.kernelParams, nullptr, stream, data.symbolName);
     }
     case Call::kOtherKernel:
       return count_one(g_counts.unknown);
     case Call::kGraph:
       return count_one(g_counts.graphs);
     case Call::kCopy:
-      return inspect_copy(kCopyWords, wanted.host_waits, given, data.functionName);
+      return inspect_copy(kCopyWords, stream, given, data.functionName);
     case Call::kPeerCopy:
-      return inspect_copy(kPeerCopyWords, wanted.host_waits, given, data.functionName);
+      return inspect_copy(kPeerCopyWords, stream, given, data.functionName);
     case Call::kFill:
-      return inspect_copy(kFillWords, wanted.host_waits, given, data.functionName);
+      return inspect_copy(kFillWords, stream, given, data.functionName);
     case Call::kOtherCopy:
       return count_one(g_counts.copies);
     case Call::kUnload:

@@ -1,5 +1,6 @@
 #include "collector/cuda/gpu_work.h"
 
+#include <cupti.h>
 #include <string.h>
 
 #include <atomic>
@@ -8,6 +9,7 @@
 
 #include "collector/agent/provider.h"
 #include "collector/cuda/libraries.h"
+#include "collector/cuda/stream_calls.h"
 
 namespace dcmt::cuda_provider {
 namespace {
@@ -200,13 +202,13 @@ void end_gpu_work() noexcept {
   static_cast<void>(g_cupti.flush(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED));
 }
 
-void write_gpu_launch(std::uint32_t call, std::uint64_t stream) noexcept {
+void write_gpu_launch(std::uint32_t call, std::optional<CUstream> stream) noexcept {
   const agent::TorchProvider* torch = agent::torch_provider();
   const std::uint64_t stack = torch != nullptr ? torch->stack() : 0;
   auto* record = static_cast<wire::GpuLaunchRecord*>(
       agent::begin_record(wire::RecordType::kGpuLaunch, sizeof(wire::GpuLaunchRecord), call));
   if (record == nullptr) return;
-  record->stream = stream;
+  record->stream = stream ? number_of(reinterpret_cast<std::uint64_t>(*stream)) : wire::kUnknownStream;
   record->stack = stack;
   agent::commit_record(record);
 }

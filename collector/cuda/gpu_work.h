@@ -1,9 +1,10 @@
 // Records when kernels, copies and fills run on the GPUs (`run --kernels all`), by CUPTI's activity records.
 #pragma once
 
-#include <cupti.h>
+#include <cuda.h>
 
 #include <cstdint>
+#include <optional>
 
 namespace dcmt::cuda_provider {
 
@@ -19,7 +20,7 @@ void end_gpu_work() noexcept;
 
 /// A call is about to give a stream work. Call it inside the guard.
 /// @param call  CUPTI's number of it
-/// @param stream  CUDA's handle or wire::kUnknownStream
-void write_gpu_launch(std::uint32_t call, std::uint64_t stream) noexcept;
+/// @param stream  nothing: not known
+void write_gpu_launch(std::uint32_t call, std::optional<CUstream> stream) noexcept;
 
 }  // namespace dcmt::cuda_provider

@@ -127,11 +127,6 @@ class Undisturbed {
   CUstreamCaptureMode mode_ = CU_STREAM_CAPTURE_MODE_RELAXED;
 };
 
-/// The default stream has the handles 0 and CU_STREAM_LEGACY.
-std::uint64_t number_of(std::uint64_t stream) noexcept {
-  return stream == reinterpret_cast<std::uint64_t>(CU_STREAM_LEGACY) ? 0 : stream;
-}
-
 /// True also if the driver was not or cannot be asked: then a hazard may be missed, but none is made up.
 bool blocks(std::uint64_t stream) noexcept {
   if (stream == 0) return true;
@@ -196,6 +191,10 @@ void see_end(Does does, const std::uint64_t* words) noexcept {
 }  // namespace
 
 std::span<const CUpti_CallbackId> ordering_calls() noexcept { return kOrderingIds; }
+
+std::uint64_t number_of(std::uint64_t handle) noexcept {
+  return handle == reinterpret_cast<std::uint64_t>(CU_STREAM_LEGACY) ? 0 : handle;
+}
 
 void set_stream_driver(const Driver& driver) noexcept {
   g_stream_flags.store(driver.stream_flags, std::memory_order_relaxed);

@@ -14,6 +14,9 @@ namespace dcmt::cuda_provider {
 /// Callback ids of the driver functions that order work.
 std::span<const CUpti_CallbackId> ordering_calls() noexcept;
 
+/// A stream as records have it, by CUDA's handle: the default stream has the handles 0 and CU_STREAM_LEGACY, and is 0.
+std::uint64_t number_of(std::uint64_t handle) noexcept;
+
 /// Sets the driver that is asked about streams and addresses.
 void set_stream_driver(const Driver& driver) noexcept;
 
