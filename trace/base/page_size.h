@@ -7,9 +7,6 @@
 
 namespace dcmt {
 
-inline std::uint64_t page_size() noexcept {
-  static const auto bytes = static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
-  return bytes;
-}
+inline std::uint64_t page_size() noexcept { return static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE)); }
 
 }  // namespace dcmt

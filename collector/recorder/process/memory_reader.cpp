@@ -1,7 +1,6 @@
 #include "collector/recorder/process/memory_reader.h"
 
 #include <malloc.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
@@ -11,6 +10,7 @@
 
 #include "collector/agent/clock.h"
 #include "collector/recorder/process/own_clock.h"
+#include "trace/base/page_size.h"
 #include "trace/base/read_file.h"
 
 namespace dcmt::recorder {
@@ -40,7 +40,7 @@ std::size_t own_memory() {
   const std::string pages = read_file("/proc/self/statm").value_or("");
   unsigned long resident = 0, shared = 0;
   if (std::sscanf(pages.c_str(), "%*u %lu %lu", &resident, &shared) != 2) return 0;
-  return (resident - shared) * static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+  return (resident - shared) * page_size();
 }
 
 }  // namespace
@@ -89,10 +89,7 @@ void MemoryReader::start(scan::CensusOptions options) {
   options.collections = kCollections;
   has_holders_.store(false, std::memory_order_relaxed);
   options.on_holders = [this] { has_holders_.store(true, std::memory_order_release); };
-  if (scope_ == scan::Scope::kAll) {
-    expected = (++running == 1 ? own_memory() : expected) + needs_;
-    reserved_ = needs_;
-  }
+  if (scope_ == scan::Scope::kAll) expected = (++running == 1 ? own_memory() : expected) + needs_;
   try {
     result_ = std::async(std::launch::async, [this, options = std::move(options)] { return read(options); });
   } catch (const std::exception& error) {  // no thread
@@ -106,7 +103,7 @@ std::optional<Expected<MemoryReading>> MemoryReader::receive(bool wait) {
   if (!result_.valid()) return std::nullopt;
   if (!wait && result_.wait_for(std::chrono::seconds(0)) != std::future_status::ready) return std::nullopt;
   result_.wait();
-  if (scope_ == scan::Scope::kAll) expected = --running == 0 ? 0 : expected - reserved_;
+  if (scope_ == scan::Scope::kAll) expected = --running == 0 ? 0 : expected - needs_;
   try {
     Expected<MemoryReading> result = result_.get();
     // Most of the memory is what was read; the rest is the graph of objects.

@@ -56,8 +56,7 @@ class MemoryReader {
   std::unique_ptr<scan::Censuses> censuses_;  ///< only the reading thread uses it while there is one
   std::future<Expected<MemoryReading>> result_;
   std::atomic<bool> has_holders_{false};
-  std::size_t needs_;         ///< as needs() says
-  std::size_t reserved_ = 0;  ///< what the running reading was expected to need
+  std::size_t needs_;  ///< as needs() says; of the running reading, if there is one
 };
 
 }  // namespace dcmt::recorder

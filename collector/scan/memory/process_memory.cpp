@@ -114,9 +114,9 @@ std::size_t ProcessMemory::read(std::span<const Piece> pieces) {
 }
 
 std::vector<bool> ProcessMemory::written_pages(Range range) {
-  // The kernel's pages may be larger than ours.
-  const std::uint64_t first = range.begin / page_size();
-  std::vector<std::uint64_t> entries((range.end + page_size() - 1) / page_size() - first);
+  const std::uint64_t page_bytes = page_size();  // may be more than kPageBytes
+  const std::uint64_t first = range.begin / page_bytes;
+  std::vector<std::uint64_t> entries((range.end + page_bytes - 1) / page_bytes - first);
   const std::size_t size = entries.size() * sizeof(entries[0]);
   const auto offset = static_cast<off_t>(first * sizeof(entries[0]));
   if (pread(pages_.get(), entries.data(), size, offset) != static_cast<ssize_t>(size)) {
@@ -125,7 +125,7 @@ std::vector<bool> ProcessMemory::written_pages(Range range) {
   std::vector<bool> written((range.end - range.begin) / kPageBytes);
   for (std::size_t page = 0; page < written.size(); ++page) {
     // A private page of a file becomes the process's own at the first write.
-    const std::uint64_t entry = entries[(range.begin + page * kPageBytes) / page_size() - first];
+    const std::uint64_t entry = entries[(range.begin + page * kPageBytes) / page_bytes - first];
     written[page] = (entry & kOfFile) == 0 && (entry & (kPresent | kSwapped)) != 0;
   }
   return written;

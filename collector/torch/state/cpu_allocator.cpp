@@ -4,9 +4,9 @@
 #include <c10/core/StorageImpl.h>
 #include <malloc.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 #include "collector/elf/elf_patch.h"
+#include "trace/base/page_size.h"
 
 namespace dcmt::torch_provider {
 namespace {
@@ -32,7 +32,7 @@ bool is_of_cpu_allocator(const StorageCopy& storage) noexcept {
 void* alloc_pages(std::size_t bytes) noexcept {
   // A block of a few numbers would need many times its size.
   constexpr std::size_t kLeast = 256;
-  static const std::size_t page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+  const std::size_t page = page_size();
   void* block = nullptr;
   if (!g_is_malloc || bytes < kLeast || posix_memalign(&block, page, (bytes + page - 1) / page * page) != 0)
     return nullptr;
