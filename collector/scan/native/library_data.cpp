@@ -3,11 +3,29 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <optional>
+#include <string_view>
 
 #include "trace/base/demangled.h"
 
 namespace dcmt::scan {
+namespace {
+
+/// The recording's own libraries note addresses, and never keep a reference.
+constexpr std::array<std::string_view, 6> kRecording = {"libdcmt_agent.so",  "libdcmt_cuda.so",    "libdcmt_native.so",
+                                                        "libdcmt_python.so", "libdcmt_standby.so", "libdcmt_torch.so"};
+
+/// Of these libraries no variable holds an object of the program.
+bool keeps_nothing(std::string_view path) {
+  const std::string_view name = path.substr(path.rfind('/') + 1);
+  // malloc's lists of free chunks are in libc.
+  return name.starts_with("libc.so.") || name.starts_with("ld-linux") ||
+         std::ranges::any_of(kRecording, [&](std::string_view each) { return name.find(each) != name.npos; });
+}
+
+}  // namespace
+
 const LibraryData::Library& LibraryData::library(const std::string& path) {
   Library& library = libraries_[path];
   if (library.file == nullptr) {
@@ -26,9 +44,7 @@ const Region* LibraryData::region_of(Address address) {
   const bool begins_as_zero = region->path.empty();
   if (begins_as_zero && region != regions.begin() && std::prev(region)->end == region->begin) --region;
   const std::string& path = region->path;
-  // malloc's lists of free chunks are there.
-  const bool is_libc = path.find("/libc.so.") != std::string::npos || path.find("/ld-linux") != std::string::npos;
-  if (!path.starts_with('/') || !region->writable || is_libc) return nullptr;
+  if (!path.starts_with('/') || !region->writable || keeps_nothing(path)) return nullptr;
   return begins_as_zero && address >= library(path).end ? nullptr : &*region;
 }
 
