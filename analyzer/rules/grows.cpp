@@ -19,6 +19,7 @@
 #include "analyzer/rules/own_use.h"
 #include "analyzer/rules/rules.h"
 #include "analyzer/rules/same_ways.h"
+#include "analyzer/rules/several_at_once.h"
 #include "analyzer/rules/small_kept.h"
 #include "analyzer/rules/used_modules.h"
 #include "analyzer/rules/usual_holders.h"
@@ -155,11 +156,11 @@ bool is_in_another_cycle(const TraceData& data, const HeldBy& by, StorageId stor
 
 /// False for a variable or an attribute that is not one of several alike: it has one value, so what others of the place
 /// had is no evidence.
-bool holds_many(const TraceData& data, const CommonNames& names, const HeldBy& by) {
+bool holds_many(const TraceData& data, const CommonNames& names, const SeveralAtOnce& several, const HeldBy& by) {
   if (!by.containers.empty()) return true;
   if (by.path == nullptr) return false;
   const std::string_view path = data.text(by.path->path);
-  return !has_one_value(path) || names.of(path) != path;
+  return !has_one_value(path) || names.of(path) != path || several.has(*by.path);
 }
 
 /// What holds a value that larger ones replace: what had the latest of those that were read.
@@ -187,6 +188,7 @@ std::map<std::string, Group> groups_of(const TraceData& data, const GrowingSites
   std::map<std::string, Group> groups;
   const LatestValues latest(data, holding, growing);
   const CommonNames names = common_names(data, holding, growing);
+  const SeveralAtOnce several(data, holding, growing);
   for (const auto& [stack, site] : growing.sites) {
     const UsualHolders usual(data, holding, site);
     const auto first = own_use.first_replaced().find(stack);
@@ -206,7 +208,8 @@ std::map<std::string, Group> groups_of(const TraceData& data, const GrowingSites
       }
       HeldBy by = latest.had_it(living) ? HeldBy() : holding.of(living.storage->id);
       const bool seen = !by.nobody() && holding.is_seen(living.storage->id);
-      if (by.nobody() && holds_many(data, names, common) && !is_in_another_cycle(data, common, living.storage->id))
+      if (by.nobody() && holds_many(data, names, several, common) &&
+          !is_in_another_cycle(data, common, living.storage->id))
         by = common;
       if (by.nobody()) by = holder_of_replaced(data, living);
       const std::optional<Sequence> needed_until =

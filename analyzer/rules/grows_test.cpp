@@ -252,6 +252,24 @@ TEST(Grows, AnAttributeHasOneValue) {
   EXPECT_TRUE(findings_of(trace.load()).empty()) << "something else keeps the others";
 }
 
+TEST(Grows, AVariableOfAnUnknownTypeThatHadSeveralAtOnceHoldsMany) {
+  // A static map of C++ without debug information: the readings know no container.
+  TestTrace trace;
+  std::vector<Handle> kept;
+  program(trace, 12, [&](int step) {
+    at(trace, 21);
+    kept.push_back(trace.allocate(100));
+    if (step != 7) return;
+    trace.begin_reading();
+    for (const Handle each : kept) trace.held(each, {.path = "libcache.so: cache"});
+  });
+  const std::vector<Finding> findings = findings_of(trace.load());
+  ASSERT_EQ(findings.size(), 1u);
+  EXPECT_EQ(findings[0].growth->holder, "libcache.so: cache");
+  EXPECT_EQ(findings[0].bytes, Bytes(1200));
+  EXPECT_EQ(findings[0].growth->seen, 8);
+}
+
 TEST(Grows, StoragesOfTwoPlacesAreInTheOrderOfTheirBirths) {
   TestTrace trace;
   program(trace, 10, [&](int) {
