@@ -15,6 +15,7 @@
 #include "analyzer/storages/live_set.h"
 #include "analyzer/storages/stacks.h"
 #include "analyzer/storages/storage_bytes.h"
+#include "analyzer/time/timeline.h"
 
 namespace dcmt::analyzer {
 namespace {
@@ -82,6 +83,7 @@ class Places {
   [[nodiscard]] bool is_beyond(const WorkClock& clock, const Born& born, const Born& kept) const;
   [[nodiscard]] bool are_more_at_once(const Born& born, const Born& kept) const;
   [[nodiscard]] static bool outgrows(const Born& born, const Born& chain);
+  [[nodiscard]] ThreadId trained_in(const Born& kept) const;
   [[nodiscard]] bool goes_on(const Born& born, const Born& kept) const;
   [[nodiscard]] bool goes_on(const WorkClock& clock, const Born& born, const Born& kept) const;
   [[nodiscard]] bool converts(const Born& kept) const;
@@ -196,6 +198,18 @@ bool Places::goes_on(const Born& born, const Born& kept) const {
   return std::ranges::all_of(clocks_, [&](const WorkClock& clock) { return goes_on(clock, born, kept); });
 }
 
+/// The thread that made the storages, if it has trained meanwhile by itself: what others do says nothing of its loop.
+ThreadId Places::trained_in(const Born& kept) const {
+  const ThreadId thread = kept.front()->birth.thread;
+  if (!std::ranges::all_of(kept, [&](const Storage* each) { return each->birth.thread == thread; })) return kNoThread;
+  const auto is_turn = [&](const Mark& mark) {
+    return mark.by.thread == thread && (mark.kind == MarkKind::kStep || is_phase(data_, &mark, "backward")) &&
+           mark.span.from_seq >= kept.front()->span.from_seq && mark.span.from_seq <= kept.back()->span.from_seq;
+  };
+  const auto turns = static_cast<std::size_t>(std::ranges::count_if(data_.marks, is_turn));
+  return turns + 1 >= kFewestBirths ? thread : kNoThread;
+}
+
 /// True unless the program goes on without growth, as beside a cache that is full, or had only prepared its work.
 bool Places::goes_on(const WorkClock& clock, const Born& born, const Born& kept) const {
   double longest = 0;
@@ -209,14 +223,19 @@ bool Places::goes_on(const WorkClock& clock, const Born& born, const Born& kept)
     return std::ranges::upper_bound(turns_, until) - std::ranges::lower_bound(turns_, since);
   };
   if (turns(from, to) < static_cast<std::ptrdiff_t>(kFewestBirths) - 1) return false;
+  const ThreadId thread = trained_in(kept);
+  const auto count = [&](auto begin, auto end) {
+    const auto counts = [&](const Storage* each) { return thread == kNoThread || each->birth.thread == thread; };
+    return static_cast<double>(std::count_if(begin, end, counts));
+  };
   double beside = 0, after = 0;  // births of other places that made storages between those that live on
   for (const auto& [stack, others] : born_) {
     if (others.front() == born.front()) continue;
     const auto begin = std::ranges::lower_bound(others, from, {}, from_of);
     const auto end = std::ranges::upper_bound(others, to, {}, from_of);
     if (end - begin < static_cast<std::ptrdiff_t>(kFewestBirths) - 1) continue;
-    beside += static_cast<double>(end - begin);
-    after += static_cast<double>(others.end() - end);
+    beside += count(begin, end);
+    after += count(end, others.end());
   }
   return after / pause < kGoesOn * beside / (last - work_at(clock, kept.front()));
 }

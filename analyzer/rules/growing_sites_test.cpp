@@ -261,6 +261,29 @@ TEST(GrowingSites, APhaseThatHasEndedGrewIfItHadSteps) {
   EXPECT_EQ(site->rounds->kind(), RoundKind::kStep);
 }
 
+/// Two threads train alike; the one that keeps something is done earlier. A thread that only fills a cache is no loop.
+TEST(GrowingSites, WhatAThreadsTrainingKeptGrewThoughAnotherGoesOn) {
+  for (const bool trains : {true, false}) {
+    TestTrace trace;
+    int step = 0;
+    loop(trace, 40, [&](int turn) {
+      trace.step(step++);
+      if (turn >= 20) return;
+      trace.thread = 2;
+      at_line(trace, 1);
+      const Handle input = trace.allocate(700), output = trace.allocate(300);
+      at_line(trace, kLine);
+      trace.allocate(100);
+      if (trains) trace.step(step++);
+      trace.drop(input);
+      trace.drop(output);
+      trace.thread = 1;
+    });
+    TraceData data;
+    EXPECT_EQ(growing(trace, data).has_value(), trains);
+  }
+}
+
 TEST(GrowingSites, AValueThatALargerOneReplacesGrows) {
   TestTrace trace;
   std::optional<Handle> rows;

@@ -280,10 +280,13 @@ Status TestTrace::write(const std::string& path) {
     }
     return id;
   };
-  const auto place = [&](const Event& at) { return at.seq != 0 ? Place{1, at.op, stack_id(at.stack)} : Place{}; };
+  const auto place = [&](const Event& at) {
+    return at.seq != 0 ? Place{at.thread, at.op, stack_id(at.stack)} : Place{};
+  };
 
   note(writer.begin());
   note(writer.write(ThreadRow{1, 4711, text("MainThread"), point(1)}));
+  note(writer.write(ThreadRow{2, 4712, text("Worker"), point(1)}));
   for (std::size_t i = 0; i < ops_.size(); ++i) {
     const OpRow& op = ops_[i];
     note(writer.write(OperatorRow{
@@ -328,7 +331,7 @@ Status TestTrace::write(const std::string& path) {
     row.id = static_cast<RowId>(i) + 1;
     row.kind = m.kind;
     row.name = text(m.name);
-    row.thread = 1;
+    row.thread = m.at.thread;
     if (m.key) row.graph = m.graph;
     row.key = m.key;
     row.cycle = known(m.cycle);

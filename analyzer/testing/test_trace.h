@@ -56,7 +56,7 @@ struct ReleaseOf {
   std::string op = "zero3::release_param";
 };
 
-/// Every call makes one event of a single thread. Sequence numbers increase by one, the clock by a microsecond unless
+/// Every call makes one event of one thread. Sequence numbers increase by one, the clock by a microsecond unless
 /// it is set.
 class TestTrace {
  public:
@@ -67,8 +67,9 @@ class TestTrace {
   TestTrace(const TestTrace&) = delete;
   TestTrace& operator=(const TestTrace&) = delete;
 
-  StackOf stack;           ///< of all events from here on
-  std::int64_t graph = 0;  ///< of all gathers and releases from here on
+  StackOf stack;            ///< of all events from here on
+  std::int64_t thread = 1;  ///< of all events from here on; 1 or 2
+  std::int64_t graph = 0;   ///< of all gathers and releases from here on
   /// Counts of the whole run.
   std::vector<KeySumRow> key_sums;
   /// A key that functions gather. An empty name is unknown.
@@ -215,6 +216,7 @@ class TestTrace {
     std::int64_t op = 0;
     StackOf stack;
     std::int64_t ordinal = 0;
+    std::int64_t thread = 1;
   };
   struct OpRow {
     std::string name, scope;
@@ -244,7 +246,7 @@ class TestTrace {
     std::int64_t seq;
   };
 
-  Event event() { return {++seq_, open_ops_.empty() ? 0 : open_ops_.back(), stack, ordinal_}; }
+  Event event() { return {++seq_, open_ops_.empty() ? 0 : open_ops_.back(), stack, ordinal_, thread}; }
   MarkState new_mark(const std::string& kind, std::optional<Handle> handle);
 
   [[nodiscard]] Point point(std::int64_t seq) const { return {seq, clock(seq)}; }
