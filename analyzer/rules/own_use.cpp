@@ -13,7 +13,6 @@
 #include "analyzer/rules/usual_holders.h"
 #include "analyzer/storages/holder_names.h"
 #include "analyzer/storages/storage_bytes.h"
-#include "trace/base/code_path.h"
 
 namespace dcmt::analyzer {
 namespace {
@@ -261,13 +260,7 @@ void OwnUse::add_next_values(const OutlivingSite& site) {
 std::vector<Sequence> OwnUse::runs_of(const std::vector<StoringStatement>& statements) {
   std::vector<Sequence> all;
   for (const StoringStatement& each : statements) {
-    std::vector<Sequence> runs;
-    for (const auto& [file, source] : statements_.sources()) {
-      const std::string name(short_path(data_.text(file), 1));
-      if (!each.site.starts_with(name + ":")) continue;
-      runs = next_values_.runs_of(file, std::stoul(each.site.substr(name.size() + 1)));
-      if (!runs.empty()) break;
-    }
+    const std::vector<Sequence> runs = next_values_.runs_of(each.file, each.line);
     if (runs.empty()) return {};
     std::ranges::move(runs, std::back_inserter(all));
   }

@@ -22,8 +22,12 @@ namespace {
 constexpr std::size_t kLongestText = 100;  ///< of a statement, characters
 constexpr auto kAnyObject = [](std::string_view) { return true; };
 
-StoringStatement statement(std::string_view site, const PythonSource::Line& line) {
-  return {std::string(site) + ":" + std::to_string(line.number), printable(line.text.substr(0, kLongestText))};
+StoringStatement statement(const FoundLine& found) {
+  const auto& [file, line] = found;
+  return {.site = std::string(file->name) + ":" + std::to_string(line->number),
+          .text = printable(line->text.substr(0, kLongestText)),
+          .file = file->path,
+          .line = line->number};
 }
 
 /// Those for which it holds, if there are any; else all.
@@ -306,7 +310,7 @@ FoundLines passes_in(const UserFile& file, bool only_it) {
 
 std::vector<StoringStatement> texts_of(const FoundLines& found) {
   std::vector<StoringStatement> texts;
-  for (const FoundLine& each : found) texts.push_back(statement(each.file->site, *each.line));
+  for (const FoundLine& each : found) texts.push_back(statement(each));
   return texts;
 }
 

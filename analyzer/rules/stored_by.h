@@ -1,6 +1,7 @@
 // Finds statements that may have put storages where they are held, in the text of the user's source files.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -11,8 +12,13 @@ namespace dcmt::analyzer {
 
 struct StoringStatement {
   std::string site, text;
+  StringId file;  ///< zero: of a text that no trace has
+  std::size_t line = 0;
 
-  friend bool operator==(const StoringStatement&, const StoringStatement&) = default;
+  /// True if both read the same.
+  friend bool operator==(const StoringStatement& one, const StoringStatement& other) {
+    return one.site == other.site && one.text == other.text;
+  }
 
   static constexpr std::string_view kShape = "storing_statement";
   static void describe(auto&& field) {

@@ -60,7 +60,7 @@ FoundLines UserFiles::callers_of(const std::set<std::string_view>& functions) co
 void UserFiles::add(const SourceFile& source, const std::set<std::size_t>& made_at, std::deque<UserFile>& to) {
   const std::string_view path = data_.text(source.path);
   if (is_library_file(path) || is_compiler_output(path)) return;
-  by_path_[source.path] = &to.emplace_back(short_path(path, 1), source.text, made_at);
+  by_path_[source.path] = &to.emplace_back(short_path(path, 1), source.text, made_at, source.path);
 }
 
 FoundLine UserFiles::line_of(const Frame& frame) const {

@@ -19,9 +19,10 @@
 namespace dcmt::analyzer {
 
 struct UserFile {
-  UserFile(std::string_view name, std::string_view code, const std::set<std::size_t>& made_at)
-      : site(name), source(code), values(source, made_at) {}
-  std::string_view site;
+  UserFile(std::string_view short_name, std::string_view code, const std::set<std::size_t>& made_at, StringId in = {})
+      : name(short_name), path(in), source(code), values(source, made_at) {}
+  std::string_view name;  ///< "train.py"
+  StringId path;          ///< zero: of a text that no trace has
   PythonSource source;
   MadeValues values;
   std::set<std::size_t> innermost =
