@@ -61,9 +61,12 @@ class GapsOfFindings {
   [[nodiscard]] const std::vector<Gap>& of(std::size_t finding) const { return gaps_[finding]; }
 
   /// Without gaps in which another finding keeps the block, too: the block stays until that one is fixed.
-  [[nodiscard]] std::vector<Gap> alone(std::size_t finding) const {
+  [[nodiscard]] std::vector<Gap> alone(std::size_t finding) const { return alone(finding, gaps_[finding]); }
+
+  /// The same if these were the finding's gaps. They lie within those that it has.
+  [[nodiscard]] std::vector<Gap> alone(std::size_t finding, Gaps own) const {
     std::vector<Gap> alone;
-    for (const Gap& gap : gaps_[finding]) {
+    for (const Gap& gap : own) {
       const auto& all = by_block_.at(key_of(gap, finding));
       const bool shared = std::ranges::any_of(
           all, [&](const auto& other) { return other.first != finding && overlap(other.second, gap); });
@@ -241,7 +244,7 @@ void add_what_if(const TraceData& data, const Releases& releases, DeviceAnalysis
   for (std::size_t i = 0; i < findings.size(); ++i) {
     if (findings[i].device == device.device) all[i] = gaps_of_finding(data, findings[i]);
   }
-  const GapsOfFindings gaps(all);
+  const GapsOfFindings gaps(std::move(all));
   for (std::size_t i = 0; i < findings.size(); ++i) {
     Finding& finding = findings[i];
     // Storages that an out-of-memory error refers to have findings of their own.
@@ -254,9 +257,8 @@ void add_what_if(const TraceData& data, const Releases& releases, DeviceAnalysis
                              : 0;
     finding.predicted_peak = peak_of(data, peak.device, gaps.alone(i)).bytes;
     if (!finding.growth || finding.growth->used.empty()) continue;
-    std::vector<std::vector<Gap>> if_used = all;
-    if_used[i] = gaps_of_used(data, *finding.growth);
-    const Bytes most = peak_of(data, peak.device, GapsOfFindings(std::move(if_used)).alone(i)).bytes;
+    const std::vector<Gap> if_used = gaps.alone(i, gaps_of_used(data, *finding.growth));
+    const Bytes most = peak_of(data, peak.device, if_used).bytes;
     if (most > *finding.predicted_peak) finding.predicted_if_used = most;
   }
   device.shared = gaps.shared_at(peak.seq, findings);
