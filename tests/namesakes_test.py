@@ -14,7 +14,6 @@ ROOT = pathlib.Path(__file__).resolve().parents[1]
 FOLDERS = ("analyzer", "cli", "collector", "convert", "executor", "gui", "render", "trace")
 
 _ROW = "a row has ids; the model's has texts and stacks, which are made when it is read"
-_UNMERGED = "not merged yet: the rules' type and the report's"
 _PROCESSES = "one process's state, and what a trace has of it"
 _LIBRARIES = "parts that share no file: different facts with one name"
 
@@ -24,8 +23,7 @@ NAMESAKES = {
     "Gone": _ROW,
     "Mark": _ROW,
     "SurvivorSite": _ROW,
-    "Growth": _UNMERGED,
-    "OutOfMemory": _UNMERGED + "; the recorder's: the errors of one process",
+    "OutOfMemory": _ROW + "; the recorder's: the errors of one process",
     "Collection": _PROCESSES,
     "Container": _PROCESSES,
     "GpuMemory": _PROCESSES,

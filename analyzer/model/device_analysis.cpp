@@ -171,7 +171,7 @@ void add_bounds(const TraceData& data, const std::vector<Gap>& gaps, DeviceAnaly
   const bool rises = from.valid() && still_rises(data, device.device, gaps, from, to);
   for (Finding& finding : findings) {
     if (!finding.growth || finding.device != device.device || !finding.predicted_peak) continue;
-    const bool is_used = !finding.growth->stored_by.uses.empty();
+    const bool is_used = !finding.growth->used_at.empty();
     finding.predicted_as = rises ? PredictedAs::kMost : is_used ? PredictedAs::kLeast : PredictedAs::kValue;
     if (finding.predicted_as != PredictedAs::kValue) device.predicted_as = finding.predicted_as;
   }

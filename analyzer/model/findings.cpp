@@ -91,7 +91,7 @@ ReportedFinding finding_of(const Analysis& analysis, const analyzer::Finding& fr
   finding.items = {from.items.size(),
                    [&data, &items = from.items](std::size_t at) { return ReportedItem(data, items[at]); }};
   finding.out_of_memory = errors_of(analysis, from);
-  finding.growth = growth_of(data, from);
+  finding.growth = from.growth;
   finding.proof = proof_of(analysis, from);
   finding.parameters = parameters_of(data, from);
   finding.steps = steps_of(from);

@@ -5,7 +5,6 @@
 
 #include "analyzer/model/analysis.h"
 #include "analyzer/model/device_findings.h"
-#include "analyzer/model/growth.h"
 #include "analyzer/model/holders.h"
 #include "analyzer/model/proof.h"
 #include "analyzer/model/range.h"
@@ -80,7 +79,7 @@ struct ReportedFinding : analyzer::FindingBase {
   std::optional<Bytes> bytes_each;
   Range<ReportedItem> items;
   std::vector<OutOfMemory> out_of_memory;
-  std::optional<Growth> growth;
+  std::optional<analyzer::GrowthBase> growth;
   std::optional<ReleaseProof> proof;
 
   std::vector<ParametersOfGraph> parameters;

@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "analyzer/load/optional_text.h"
 #include "analyzer/releases/what_if.h"
 #include "analyzer/rules/rules.h"
 #include "analyzer/rules/usual_holders.h"
@@ -200,12 +201,14 @@ Finding finding_of(const TraceData& data, const std::vector<Unused>& at_peak, co
   Growth& growth = finding.growth.emplace();
   HeldStorages held;
   for (const Unused& each : at_peak) held.add(*each.storage, growing(each));
-  held.move_to(growth);
+  held.move_to(data, growth);
   for (const Unused& each : besides) growth.beside.push_back(growing(each));
-  std::tie(growth.holder, growth.type) = holder_of_most(data, at_peak);
+  std::string_view type;
+  std::tie(growth.holder, type) = holder_of_most(data, at_peak);
+  growth.type = unless_empty(type);
   std::vector<StackId> made_at;
   for (const GrowingSite& site : growth.sites) made_at.push_back(site.stack);
-  growth.stored_by = stored_by(data, growth.holder, made_at);
+  growth.take(stored_by(data, growth.holder, made_at));
   growth.seen = std::ranges::count_if(at_peak, &Unused::seen);
   finding.bytes = held.bytes();
   finding.confidence = growth.holder.empty()                ? Confidence::kUnknown

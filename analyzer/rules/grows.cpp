@@ -12,6 +12,7 @@
 #include <string_view>
 #include <utility>
 
+#include "analyzer/load/optional_text.h"
 #include "analyzer/rules/common_names.h"
 #include "analyzer/rules/growing_sites.h"
 #include "analyzer/rules/holder_path.h"
@@ -219,9 +220,9 @@ std::map<std::string, Group> groups_of(const TraceData& data, const GrowingSites
         Group& group = groups[std::string(holding.path_of(id))];
         group.in_container = true;
         group.growth.holder = holding.path_of(id);
-        group.growth.place = data.text(container->place);
+        group.growth.place = unless_empty(data.text(container->place));
         group.containers = holding.members_of(id);
-        if (!holding.is_inside(id)) group.growth.type = data.text(container->type);
+        if (!holding.is_inside(id)) group.growth.type = unless_empty(data.text(container->type));
         const bool otherwise = common.nobody() ? by.otherwise : common.otherwise;
         group.add(data, site, living, needed_until, seen, !otherwise, by.containers.size() == 1);
       }
@@ -232,7 +233,7 @@ std::map<std::string, Group> groups_of(const TraceData& data, const GrowingSites
       const FrameId place = site_of(data, stack);
       Group& group = groups[variable.empty() ? " " + std::to_string(place.value) : variable];
       group.growth.holder = variable;
-      if (by.path != nullptr) group.growth.place = data.text(by.path->place);
+      if (by.path != nullptr) group.growth.place = unless_empty(data.text(by.path->place));
       const bool frees = is_of_cpp || (by.path != nullptr && (only_cycles_hold(data, by.path->storage) ||
                                                               only_one_variable_leads(data, by.path->storage)));
       group.add(data, site, living, needed_until, seen, frees, frees);
@@ -375,7 +376,7 @@ bool is_made_by(const TraceData& data, const StatementUse& program, StackId plac
 /// last of it in this round.
 void free_at_storing(const TraceData& data, const OwnUse& own_use, Growth& growth) {
   std::set<std::string> sites;
-  for (const auto* statements : {&growth.stored_by.statements, &growth.stored_by.calls}) {
+  for (const auto* statements : {&growth.stored_by, &growth.called_at}) {
     for (const StoringStatement& each : *statements) {
       const bool is_given_nothing = each.text.ends_with("()");  // it makes what it keeps for itself: `opt.step()`
       if (!is_given_nothing) sites.insert(each.site);
@@ -441,13 +442,13 @@ std::vector<Finding> grows(const TraceData& data, const Releases&) {
     Growth& growth = finding.growth.emplace(std::move(group.growth));
     const StringId device = device_of(data, group.held.first());
     const Sequence began = group.began();
-    group.held.move_to(growth);
+    group.held.move_to(data, growth);
     free_what_the_same_ways_lead_to(data, group.in_container, growth);
     std::vector<StackId> made_at;
     for (const GrowingSite& site : growth.sites) made_at.push_back(site.stack);
-    growth.stored_by = stored_by(data, growth.holder, made_at, way_to(data, growth));
-    if (group.containers.empty() || growth.type == "graph") growth.stored_by.uses.clear();
-    growth.used = own_use.runs_of(growth.stored_by.uses);
+    growth.take(stored_by(data, growth.holder, made_at, way_to(data, growth)));
+    if (group.containers.empty() || growth.type == "graph") growth.used_at.clear();
+    growth.used = own_use.runs_of(growth.used_at);
     free_at_storing(data, own_use, growth);
     need_as_long_as_keys(data, growth);
     small.push_back({group.small(data), device, group.most_of_site().rounds, growth.storages, began});

@@ -211,7 +211,7 @@ TEST(Grows, BlocksOfOneObjectOfCAreOneContainer) {
   const std::vector<Finding> findings = findings_of(trace.load());
   ASSERT_EQ(findings.size(), 1u);
   EXPECT_EQ(findings[0].growth->holder, "main: stream.preview");
-  EXPECT_EQ(findings[0].growth->type, "") << "it is not the block's";
+  EXPECT_EQ(findings[0].growth->type, std::nullopt) << "it is not the block's";
   EXPECT_EQ(findings[0].bytes, Bytes(1200));
 }
 
@@ -781,7 +781,7 @@ TEST(Grows, EntriesThatOneLineFillsInTurnAreOneContainer) {
     EXPECT_EQ(findings[0].growth->storages.size(), 10u);
     EXPECT_EQ(findings[0].growth->alone, Bytes(1000));
     EXPECT_EQ(findings[0].confidence, Confidence::kCertain);
-    EXPECT_EQ(findings[0].growth->type, "");
+    EXPECT_EQ(findings[0].growth->type, std::nullopt);
     EXPECT_EQ(findings[0].fix, "remove what is not used any more, or keep a fixed number of entries; or keep numbers");
   }
 }
@@ -844,7 +844,7 @@ TEST(Grows, AGraphThatOneVariableDragsAlongIsNamedByTheVariable) {
   const std::vector<Finding> findings = findings_of(data);
   ASSERT_EQ(findings.size(), 1u);
   EXPECT_EQ(findings.front().growth->holder, "main: total.grad_fn");
-  EXPECT_EQ(findings.front().growth->type, "");
+  EXPECT_EQ(findings.front().growth->type, std::nullopt);
 }
 
 TEST(Grows, ARingThatIsFullACacheThatFillsAndWhatIsReplacedDoNot) {

@@ -4,9 +4,31 @@
 #include <functional>
 #include <utility>
 
+#include "analyzer/storages/stacks.h"
 #include "trace/base/followed_bytes.h"
 
 namespace dcmt::analyzer {
+namespace {
+
+/// Places with the same name are one.
+std::vector<GrowthSite> named_sites(const TraceData& data, const std::vector<GrowingSite>& sites) {
+  std::vector<GrowthSite> named;
+  for (const GrowingSite& site : sites) {
+    const std::string text = describe_site(data, site.stack);
+    std::optional<std::string> called_from;
+    if (const FrameId caller = caller_of_package(data, site.stack); caller.valid())
+      called_from = describe_frame(data, caller);
+    const auto same = std::ranges::find_if(
+        named, [&](const GrowthSite& each) { return each.site == text && each.called_from == called_from; });
+    GrowthSite& sum = same != named.end() ? *same : named.emplace_back(GrowthSite{text, called_from, {}, 0});
+    sum.bytes.value += site.bytes.value;
+    sum.storages += site.storages;
+  }
+  std::ranges::stable_sort(named, std::greater(), &GrowthSite::bytes);
+  return named;
+}
+
+}  // namespace
 
 void HeldStorages::add(const Storage& storage, const GrowingStorage& growing) {
   storages_.push_back(growing);
@@ -40,14 +62,17 @@ bool HeldStorages::are_small() const {
   return std::ranges::all_of(storages_, [](const GrowingStorage& each) { return each.bytes.value < kFollowedBytes; });
 }
 
-void HeldStorages::move_to(Growth& growth) {
+void HeldStorages::move_to(const TraceData& data, Growth& growth) {
   growth.storages = std::move(storages_);
   std::ranges::sort(growth.storages, {}, &GrowingStorage::storage);
+  growth.count = static_cast<std::int64_t>(growth.storages.size());
+  if (!growth.storages.empty()) growth.example = growth.storages.back().storage;
   for (const GrowingStorage& each : growth.storages) {
     if (each.alone) growth.alone.value += each.bytes.value;
   }
   for (const auto& [stack, site] : sites_) growth.sites.push_back(site);
   std::ranges::stable_sort(growth.sites, std::greater(), &GrowingSite::bytes);
+  growth.made_at = named_sites(data, growth.sites);
 }
 
 std::vector<Gap> gaps_of_growth(const TraceData& data, const Growth& growth) {

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <utility>
 
+#include "analyzer/load/optional_text.h"
 #include "analyzer/rules/rounds.h"
 #include "analyzer/rules/rules.h"
 #include "analyzer/storages/live_set.h"
@@ -69,9 +70,9 @@ Finding finding_of(const TraceData& data, const KeptErrors& kept) {
   finding.classes.emplace_back("D14");
   finding.title = "kept by a traceback";
   Growth& growth = finding.growth.emplace();
-  held.move_to(growth);
+  held.move_to(data, growth);
   growth.holder = data.text(most->first->path);
-  growth.type = data.text(most->first->type);
+  growth.type = unless_empty(data.text(most->first->type));
   finding.bytes = held.bytes();
   growth.seen = static_cast<std::int64_t>(growth.storages.size());
   finding.confidence = Confidence::kCertain;

@@ -82,17 +82,17 @@ TEST(Words, OfWhatGrowsTheUsersLineComesBeforeThePackages) {
   model::ReportedFinding finding;
   finding.number = 1;
   finding.rule = finding.title = "grows";
-  model::Growth growth;
+  analyzer::GrowthBase growth;
   growth.holder = "main: probe.seen";
   growth.place = "train.py:37";
   growth.type = "list";
-  growth.steps = 3;
-  growth.unit = "step";
-  growth.storages = 4;
+  growth.rounds = 3;
+  growth.count = 4;
   growth.seen = 3;
-  growth.per_step = Bytes(1024);
+  growth.per_round = Bytes(1024);
   growth.alone = Bytes(2048);
-  growth.sites = {{"timm/loss.py:7 mse", "train.py:12 main", Bytes(2048), 2}, {"train.py:14 main", {}, Bytes(1024), 1}};
+  growth.made_at = {{"timm/loss.py:7 mse", "train.py:12 main", Bytes(2048), 2},
+                    {"train.py:14 main", {}, Bytes(1024), 1}};
   growth.stored_by = {{"train.py:13", "probe.seen.append(loss)"}};
   finding.growth = growth;
   model::Report report;

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "analyzer/model/findings.h"
+#include "analyzer/model/report.h"
 #include "analyzer/model/views.h"
 
 namespace dcmt::gui::words {

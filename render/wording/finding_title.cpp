@@ -15,7 +15,7 @@ std::string upper(std::string text) {
 }  // namespace
 
 std::string finding_title(const model::ReportedFinding& finding) {
-  if (finding.growth) return finding.growth->steps > 0 ? "GROWS" : "KEPT";
+  if (finding.growth) return finding.growth->rounds > 0 ? "GROWS" : "KEPT";
   return finding.outside || finding.objects ? "GROWS" : upper(finding.title);
 }
 

@@ -15,7 +15,7 @@
 namespace dcmt::wording {
 namespace {
 
-using model::Growth;
+using analyzer::GrowthBase;
 using model::ReportedFinding;
 
 constexpr std::size_t kMostNamed = 3;
@@ -42,11 +42,11 @@ std::string outside_sentence(const model::Report& report, const Form& form) {
 }
 
 /// Storages made after the last reading are taken to be held like others of the same place.
-std::string holder_confidence(const Growth& growth) {
+std::string holder_confidence(const GrowthBase& growth) {
   if (growth.holder.empty()) return "unknown";
   if (growth.holder == analyzer::kHeldByCpp) return "not found";
-  if (growth.seen == growth.storages) return "certain";
-  return fmt::format("certain for {} of {} storages", grouped(growth.seen), grouped(growth.storages));
+  if (growth.seen == growth.count) return "certain";
+  return fmt::format("certain for {} of {} storages", grouped(growth.seen), grouped(growth.count));
 }
 
 }  // namespace
@@ -55,9 +55,9 @@ std::string growth_sentence(const model::Report& report, const Form& form) {
   std::vector<std::string> holders;
   std::string_view round;
   for (const ReportedFinding& finding : report.findings) {
-    if (!finding.growth || finding.growth->steps == 0) continue;
+    if (!finding.growth || finding.growth->rounds == 0) continue;
     holders.push_back(short_name(finding.growth->holder));
-    round = finding.growth->unit;
+    round = name_of(finding.growth->kind);
   }
   std::string kept = sum_sentence(report, "kept_by_traceback", "kept by the traceback of an exception", form) +
                      sum_sentence(report, "graphs_without_backward", "saved for a backward that never ran", form);
@@ -75,10 +75,11 @@ std::string growth_sentence(const model::Report& report, const Form& form) {
 }
 
 FindingWords growth_words(const ReportedFinding& finding, const Form& form) {
-  const Growth& growth = *finding.growth;
-  const std::string how = growth.steps > 0 ? fmt::format(" in {}, {} more each", counted(growth.steps, growth.unit),
-                                                         form.bytes(growth.per_step))
-                                           : std::string();
+  const GrowthBase& growth = *finding.growth;
+  const std::string how = growth.rounds > 0
+                              ? fmt::format(" in {}, {} more each", counted(growth.rounds, name_of(growth.kind)),
+                                            form.bytes(growth.per_round))
+                              : std::string();
   FindingWords words{
       finding_title(finding),
       fmt::format("  {}   {}{}   holder: {}", growth.holder.empty() ? "graphs" : short_name(growth.holder),
@@ -87,14 +88,14 @@ FindingWords growth_words(const ReportedFinding& finding, const Form& form) {
   if (!growth.holder.empty()) words.facts.push_back({"held by", held_text(growth.holder, growth.place, growth.type)});
   for (const std::string& each : growth.also) words.facts.push_back({"and by", short_name(each)});
   add_stored_by(growth.stored_by, growth.called_at, form, words.facts);
-  for (std::size_t i = 0; i < std::min(form.most, growth.sites.size()); ++i) {
-    const model::GrowthSite& site = growth.sites[i];
+  for (std::size_t i = 0; i < std::min(form.most, growth.made_at.size()); ++i) {
+    const analyzer::GrowthSite& site = growth.made_at[i];
     const std::string sum = fmt::format("   {}, {}", counted(site.storages, "storage"), form.bytes(site.bytes));
     words.facts.push_back({i == 0 ? "made at" : "", site.called_from.value_or(site.site) + sum});
     if (site.called_from) words.facts.push_back({"", "  in " + site.site});
   }
-  if (growth.sites.size() > form.most) {
-    words.facts.push_back({"", counted(static_cast<std::int64_t>(growth.sites.size() - form.most), "more place")});
+  if (growth.made_at.size() > form.most) {
+    words.facts.push_back({"", counted(static_cast<std::int64_t>(growth.made_at.size() - form.most), "more place")});
   }
   add_bounds(finding, form, words.facts);
   if (!growth.holder.empty() && growth.holder != analyzer::kHeldByCpp)
