@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <functional>
 
+#include "analyzer/growth/outside_growth.h"
 #include "analyzer/load/optional_text.h"
-#include "analyzer/rules/outside_growth.h"
 #include "analyzer/storages/holder_names.h"
 #include "analyzer/time/timeline.h"
 #include "trace/sql/meta_keys.h"

@@ -7,10 +7,10 @@
 #include <string_view>
 #include <vector>
 
+#include "analyzer/growth/forked_growth.h"
 #include "analyzer/model/analysis.h"
 #include "analyzer/model/gpu_memory.h"
 #include "analyzer/model/values.h"
-#include "analyzer/rules/forked_growth.h"
 
 namespace dcmt::model {
 

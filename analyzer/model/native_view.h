@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
+#include "analyzer/growth/native_places.h"
 #include "analyzer/model/analysis.h"
 #include "analyzer/model/values.h"
-#include "analyzer/rules/native_places.h"
 
 namespace dcmt::model {
 

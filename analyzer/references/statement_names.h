@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "analyzer/load/trace_data.h"
-#include "analyzer/rules/python_source.h"
+#include "analyzer/source/python_source.h"
 
 namespace dcmt::analyzer {
 

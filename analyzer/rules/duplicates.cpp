@@ -9,9 +9,9 @@
 #include <unordered_map>
 #include <utility>
 
+#include "analyzer/growth/own_use.h"
+#include "analyzer/growth/rounds.h"
 #include "analyzer/rules/duplicate.h"
-#include "analyzer/rules/own_use.h"
-#include "analyzer/rules/rounds.h"
 #include "analyzer/rules/rules.h"
 #include "analyzer/storages/live_set.h"
 #include "analyzer/storages/stacks.h"

@@ -10,17 +10,17 @@
 
 #include "analyzer/devices/out_of_memory.h"
 #include "analyzer/devices/streams.h"
+#include "analyzer/growth/forked_growth.h"
+#include "analyzer/growth/growth.h"
+#include "analyzer/growth/native_growth.h"
+#include "analyzer/growth/object_growth.h"
+#include "analyzer/growth/outside_growth.h"
 #include "analyzer/load/trace_data.h"
 #include "analyzer/releases/releases.h"
 #include "analyzer/rules/duplicate.h"
 #include "analyzer/rules/finding_identity.h"
-#include "analyzer/rules/forked_growth.h"
 #include "analyzer/rules/fragmentation.h"
-#include "analyzer/rules/growth.h"
 #include "analyzer/rules/in_flight.h"
-#include "analyzer/rules/native_growth.h"
-#include "analyzer/rules/object_growth.h"
-#include "analyzer/rules/outside_growth.h"
 #include "analyzer/time/curve.h"
 
 namespace dcmt::analyzer {

@@ -213,7 +213,7 @@ std::string why_unknown(const Fragmentation& found) {
   return "not known: " + *found.not_predicted;
 }
 
-std::string fix_of(const Fragmentation& found) {
+std::string fix_of_fragmentation(const Fragmentation& found) {
   const Remedy* best = found.best();
   if (found.not_predicted && mostly_by_streams(found)) return std::string(kFixedStreams);
   if (best == nullptr) {
@@ -270,7 +270,7 @@ std::vector<Finding> fragmented(const TraceData& data, const Releases& releases)
     finding.why = found.not_predicted ? why_unknown(found)
                   : best != nullptr   ? why_of_remedy(*best)
                                       : "what was free lay in pieces that the request did not fit";
-    finding.fix = fix_of(found);
+    finding.fix = fix_of_fragmentation(found);
     finding.fragmentation = std::move(found);
   }
   return findings;

@@ -12,10 +12,10 @@
 #include <utility>
 #include <vector>
 
+#include "analyzer/growth/usual_holders.h"
 #include "analyzer/load/optional_text.h"
 #include "analyzer/releases/what_if.h"
 #include "analyzer/rules/rules.h"
-#include "analyzer/rules/usual_holders.h"
 #include "analyzer/storages/holder_names.h"
 #include "analyzer/storages/live_set.h"
 #include "analyzer/storages/saved_fields.h"

@@ -4,7 +4,7 @@
 #include <optional>
 #include <utility>
 
-#include "analyzer/rules/forked_growth.h"
+#include "analyzer/growth/forked_growth.h"
 #include "analyzer/rules/rules.h"
 
 namespace dcmt::analyzer::rules {

@@ -7,9 +7,9 @@
 #include <utility>
 #include <vector>
 
-#include "analyzer/rules/native_growth.h"
-#include "analyzer/rules/object_growth.h"
-#include "analyzer/rules/program_work.h"
+#include "analyzer/growth/native_growth.h"
+#include "analyzer/growth/object_growth.h"
+#include "analyzer/growth/program_work.h"
 #include "analyzer/rules/rules.h"
 #include "trace/sql/meta_keys.h"
 

@@ -9,9 +9,9 @@
 #include <utility>
 #include <vector>
 
+#include "analyzer/growth/object_growth.h"
+#include "analyzer/growth/program_work.h"
 #include "analyzer/load/optional_text.h"
-#include "analyzer/rules/object_growth.h"
-#include "analyzer/rules/program_work.h"
 #include "analyzer/rules/rules.h"
 
 namespace dcmt::analyzer {

@@ -9,10 +9,10 @@
 #include <string>
 #include <utility>
 
+#include "analyzer/growth/outside_growth.h"
+#include "analyzer/growth/outside_kinds.h"
+#include "analyzer/growth/rounds.h"
 #include "analyzer/load/optional_text.h"
-#include "analyzer/rules/outside_growth.h"
-#include "analyzer/rules/outside_kinds.h"
-#include "analyzer/rules/rounds.h"
 #include "analyzer/rules/rules.h"
 
 namespace dcmt::analyzer {

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <utility>
 
-#include "analyzer/rules/rounds.h"
+#include "analyzer/growth/rounds.h"
 #include "analyzer/storages/holder_names.h"
 #include "analyzer/storages/live_set.h"
 #include "analyzer/storages/stacks.h"

@@ -6,8 +6,8 @@
 #include <string_view>
 #include <utility>
 
+#include "analyzer/growth/rounds.h"
 #include "analyzer/load/optional_text.h"
-#include "analyzer/rules/rounds.h"
 #include "analyzer/rules/rules.h"
 #include "analyzer/storages/live_set.h"
 #include "analyzer/storages/storage_bytes.h"

@@ -6,8 +6,8 @@
 #include <string>
 #include <string_view>
 
-#include "analyzer/rules/object_growth.h"
-#include "analyzer/rules/outside_kinds.h"
+#include "analyzer/growth/object_growth.h"
+#include "analyzer/growth/outside_kinds.h"
 #include "analyzer/storages/without_numbers.h"
 
 namespace dcmt::analyzer {

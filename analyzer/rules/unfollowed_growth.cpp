@@ -5,8 +5,8 @@
 #include <map>
 #include <vector>
 
-#include "analyzer/rules/outside_growth.h"
-#include "analyzer/rules/rounds.h"
+#include "analyzer/growth/outside_growth.h"
+#include "analyzer/growth/rounds.h"
 #include "analyzer/storages/group_names.h"
 #include "trace/base/followed_bytes.h"
 

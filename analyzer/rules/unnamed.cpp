@@ -10,8 +10,8 @@
 #include <string_view>
 #include <utility>
 
-#include "analyzer/rules/python_source.h"
-#include "analyzer/rules/rounds.h"
+#include "analyzer/growth/rounds.h"
+#include "analyzer/source/python_source.h"
 #include "analyzer/storages/live_set.h"
 #include "analyzer/storages/stacks.h"
 #include "trace/base/code_path.h"

@@ -1,0 +1,161 @@
+#include "analyzer/growth/use_by_readings.h"
+
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "analyzer/growth/own_use.h"
+#include "analyzer/testing/source_program.h"
+
+namespace dcmt::analyzer {
+namespace {
+
+using testing::HeldOf;
+using testing::SourceProgram;
+using Handle = SourceProgram::Handle;
+
+constexpr std::string_view kLoopCode =
+    "def main():\n  for x in data:\n    y = net(x)\n    z = y * 2\n    w = z * 2\n"
+    "def forward(self, x):\n  z = ones(9)\n  self.last = z\n";
+constexpr int kTurns = 12;
+
+/// A program in which a list keeps what forward() makes, at each turn. `also` is where readings after each turn find
+/// the latest one, besides.
+struct Loop {
+  explicit Loop(const std::function<std::vector<std::string>(int age)>& also)
+      : Loop([&also](int age, int /*turn*/) { return also(age); }) {}
+  explicit Loop(const std::function<std::vector<std::string>(int age, int turn)>& also) {
+    for (int turn = 0; turn < kTurns; ++turn) {
+      kept.push_back(program.made_at(3, {{"train.py", "forward", 7}}));
+      after.push_back(program.made_at(4));
+      program.trace.begin_reading();
+      for (int i = 0; i <= turn; ++i) {
+        for (const std::string& path : also(turn - i, turn)) program.trace.held(kept[i], {.path = path});
+        program.trace.held(kept[i], {.containers = {"main: rows"}, .path = "main: rows[0]"});
+      }
+      program.dropped_at(5, after.back());
+      program.trace.step(turn);
+    }
+    program.load(std::string(kLoopCode));
+  }
+  std::vector<std::optional<Sequence>> uses() const {
+    const GrowingSites growing = growing_sites(program.data);
+    EXPECT_EQ(growing.sites.size(), 1u);
+    const OwnUse own_use(program.data, Holding(program.data, growing), growing);
+    std::vector<std::optional<Sequence>> all;
+    for (const Living& living : growing.sites.begin()->second.living) all.push_back(own_use.until(living));
+    return all;
+  }
+  Sequence begin(Handle handle) const { return Sequence(program.birth(handle).value - 1); }
+
+  SourceProgram program;
+  std::vector<Handle> kept, after;
+};
+
+using Paths = std::vector<std::string>;
+
+TEST(UseByReadings, AnAttributeHasItUntilItsNextValue) {
+  const Loop loop([](int age) { return age == 0 ? Paths{"main: net.last"} : Paths{}; });
+  const auto until = loop.uses();
+  ASSERT_EQ(until.size(), static_cast<std::size_t>(kTurns));
+  for (int i = 0; i + 1 < kTurns; ++i) EXPECT_EQ(until[i], loop.begin(loop.after[i + 1])) << i;
+}
+
+TEST(UseByReadings, AVariableThatStillHasItAfterTheNextIsMadeHasTwo) {
+  const Loop loop(
+      [](int age) { return age <= 1 ? Paths{age == 0 ? "main: net.last" : "main: net.last.before"} : Paths{}; });
+  const Loop two([](int age) { return age == 1 ? Paths{"main: net.last"} : Paths{}; });
+  const auto until = two.uses();
+  for (int i = 0; i + 2 < kTurns; ++i) EXPECT_EQ(until[i], two.begin(two.after[i + 2])) << i;
+  EXPECT_NE(loop.uses(), until) << "a chain of which nothing reads the first one";
+}
+
+/// As a loop over the list's entries does that calls each of them.
+TEST(UseByReadings, AnOldOneThatOneReadingFindsElsewhereSaysNothingOfTheOthers) {
+  const Loop once([](int age, int turn) { return age == 4 && turn == 8 ? Paths{"main: net.last"} : Paths{}; });
+  const Loop nothing([](int) { return Paths{}; });
+  const auto until = once.uses(), otherwise = nothing.uses();
+  for (int i = 0; i < kTurns; ++i) {
+    if (i == 4) continue;  // until its end, unless it is known
+    EXPECT_EQ(until[i], otherwise[i]) << i;
+  }
+}
+
+TEST(UseByReadings, WhatALastingAliasOfTheKeeperLeadsToIsNoUse) {
+  const Loop alias([](int) { return Paths{"main: net.last[0]"}; }), nothing([](int) { return Paths{}; });
+  EXPECT_EQ(alias.uses(), nothing.uses()) << "the older ones, too: it has no next value";
+}
+
+TEST(UseByReadings, WhatHasOnlyTheLatestHasEachUntilAsManyMoreWereMade) {
+  // Nothing in the code says when an entry gets another value.
+  const Loop three([](int age) { return age < 3 ? Paths{"main: states['a']"} : Paths{}; });
+  const auto until = three.uses();
+  for (int i = 0; i + 3 < kTurns; ++i) EXPECT_EQ(until[i], three.program.birth(three.kept[i + 3])) << i;
+  const Loop half([](int age) { return age < kTurns / 2 + 1 ? Paths{"main: states['a']"} : Paths{}; });
+  const Loop nothing([](int) { return Paths{}; });
+  EXPECT_NE(half.uses(), until) << "it may have all: no reading found that it let go of as many";
+  const Loop tee([](int age) { return age < 3 ? Paths{"main: items (ahead)[0]"} : Paths{}; });
+  EXPECT_NE(tee.uses(), until) << "a part of what keeps them";
+}
+
+TEST(UseByReadings, WhatAVariableOfAnEndedCallHasWouldHaveEndedWithIt) {
+  const Loop loop([](int) { return Paths{"main.errors[0].__traceback__.tb_next.tb_frame forward (train.py:8): z"}; });
+  const auto until = loop.uses();
+  for (int i = 0; i + 1 < kTurns; ++i) EXPECT_EQ(until[i], loop.program.birth(loop.after[i])) << i;
+}
+
+/// A list keeps outputs with their graphs, and each turn ends with a backward. `graph` says until which age a reading
+/// in the turn finds the storage saved.
+std::vector<std::optional<Sequence>> uses_in_training(int graph, std::vector<Sequence>& done) {
+  SourceProgram program;
+  std::vector<Handle> kept;
+  for (int turn = 0; turn < kTurns; ++turn) {
+    kept.push_back(program.made_at(3, {{"train.py", "forward", 7}}));
+    program.made_at(4);
+    program.trace.begin_reading();
+    for (int i = 0; i <= turn; ++i) {
+      if (turn - i <= graph && turn < kTurns / 2)
+        program.trace.held(kept[i], {.path = "main: rows[0].grad_fn ReluBackward0._saved_result"});
+      program.trace.held(kept[i], {.containers = {"main: rows"}, .path = "main: rows[0]"});
+    }
+    program.trace.phase("backward", [&] {
+      program.trace.op(
+          "ReluBackward0", [&] { program.made_at(5); }, "backward");
+      program.made_at(5);
+    });
+    program.trace.step(turn);
+  }
+  program.load(std::string(kLoopCode));
+  for (const Operator& op : program.data.operators) done.push_back(op.span.to_seq);
+  const GrowingSites growing = growing_sites(program.data);
+  const OwnUse own_use(program.data, Holding(program.data, growing), growing);
+  std::vector<std::optional<Sequence>> all;
+  for (const auto& [stack, site] : growing.sites) {
+    for (const Living& living : site.living) {
+      if (living.storage->id == program.trace.storage_id(kept[all.size()])) all.push_back(own_use.until(living));
+      if (all.size() == kept.size()) return all;
+    }
+  }
+  return all;
+}
+
+TEST(UseByReadings, AGraphThatABackwardHasLetGoOfNeededItUntilThenAlsoThroughTheKeeper) {
+  std::vector<Sequence> done, of_kept;
+  const auto until = uses_in_training(0, done), kept = uses_in_training(kTurns, of_kept);
+  ASSERT_EQ(until.size(), static_cast<std::size_t>(kTurns));
+  ASSERT_EQ(done.size(), until.size());
+  for (int i = 0; i + 1 < kTurns; ++i) EXPECT_EQ(until[i], done[i]) << i;
+  EXPECT_NE(kept, until) << "no backward takes it from that graph";
+}
+
+TEST(UseByReadings, AnArgumentOfALibraryIsNoUseOfItsOwn) {
+  const Loop argument([](int age) { return age == 0 ? Paths{"Linear.forward: input"} : Paths{}; });
+  const Loop nothing([](int) { return Paths{}; });
+  EXPECT_EQ(argument.uses(), nothing.uses());
+}
+
+}  // namespace
+}  // namespace dcmt::analyzer
