@@ -35,6 +35,19 @@ def test_static_variables_of_a_library_are_the_holders(step, tmp_path):
     } | {thread}
 
 
+def test_what_a_program_gives_to_a_library_is_held_there(tmp_path):
+    # Its Python object counts as a reference, too, though only the tensor keeps it.
+    program = recorded.PROGRAMS / "cpp_given.py"
+    recorded.record(tmp_path / "out", program, LIBRARY)
+    (report,) = recorded.report(tmp_path / "out")
+    (finding,) = report["findings"]
+    growth = finding["growth"]
+    assert growth["holder"] == f"{LIBRARY.name}: planted::g_given"
+    assert growth["storages"] == 59, "what the last step made may still be dropped"
+    (line,) = [number for number, text in enumerate(program.read_text().splitlines(), 1) if text.endswith("# given")]
+    assert [site["site"].split(" ")[0].split("/")[-1] for site in growth["sites"]] == [f"{program.name}:{line}"]
+
+
 @pytest.mark.parametrize(("where", "name"), [("list", "kept::list"), ("map", "kept::map"), ("member", "kept::trainer"), ("nothing", None)])
 def test_a_static_variable_of_a_program_without_python_is_a_holder(where, name):
     program = subprocess.Popen([KEEPING, where], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)

@@ -57,8 +57,10 @@ NativeSearch::NativeSearch(Mirror& memory, ProcessTypes& types, const Graph& gra
       words_(memory.source(), std::move(data), !variables_.empty()) {
   const std::vector<GraphNode>& nodes = graph.nodes();
   for (NodeIndex node = 1; node < nodes.size(); ++node) {
-    if (is_python_object(nodes[node].kind) && graph.is_rooted(node))
-      python_objects_.emplace_back(nodes[node].address, node);
+    if (!is_python_object(nodes[node].kind) || !graph.is_rooted(node)) continue;
+    // A static type is smaller than its own type says, and the library's other variables follow it.
+    if (nodes[node].kind == Kind::kType && libraries_.has(nodes[node].address)) continue;
+    python_objects_.emplace_back(nodes[node].address, node);
   }
   std::ranges::sort(python_objects_);
 }

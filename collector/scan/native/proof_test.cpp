@@ -21,6 +21,7 @@ struct TensorImpl {
   virtual ~TensorImpl() = default;
   std::uint64_t count = 1;
   StorageImpl* storage = nullptr;
+  void* python = nullptr;
 };
 }  // namespace c10
 
@@ -131,6 +132,25 @@ TEST_F(ProofTest, AStorageThatCountsOnlyItsTensorsHasNoOtherReference) {
   EXPECT_TRUE(proves()) << "the word is stale";
   storage->count = 2;
   EXPECT_FALSE(proves()) << "the word may be a reference; no variable leads to it";
+}
+
+TEST_F(ProofTest, ThePythonObjectThatATensorKeepsIsNoHolder) {
+  layout_.tensor_python = 24;
+  layout_.python_tensor_cdata = 16;
+  const auto tensor = std::make_unique<c10::TensorImpl>();
+  std::array<Address, 3> python{1, 0, address_of(tensor.get())};  // a count, a type, the tensor
+  tensor->python = python.data();
+  tensor->count = (std::uint64_t{1} << 63) | 2;
+  keep_by_root(add(tensor.get()), &tensor, "cache");
+  EXPECT_TRUE(proves());
+  python[0] = 2;
+  EXPECT_FALSE(proves()) << "something else has the Python object";
+  python[0] = 1;
+  python[2] = 0;
+  EXPECT_FALSE(proves()) << "it is another one's";
+  python[2] = address_of(tensor.get());
+  tensor->count = 2;
+  EXPECT_FALSE(proves()) << "the tensor does not keep it";
 }
 
 TEST_F(ProofTest, AnObjectOfSharedPointersIsKeptByTheirControlBlockAlone) {

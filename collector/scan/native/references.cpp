@@ -29,7 +29,17 @@ std::optional<std::uint32_t> References::count_of(const NativeObject& object) {
   const CppType* type = types_.type_of(memory_, object.range.begin);
   const bool counts = type != nullptr && (type->kind == Kind::kTensor || type->kind == Kind::kStorage);
   if (!counts && !is_control_block(object.range.begin)) return std::nullopt;
-  return memory_.value<std::uint32_t>(object.range.begin + kCount);
+  const auto count = memory_.value<std::uint32_t>(object.range.begin + kCount);
+  const bool is_own = counts && type->kind == Kind::kTensor && count > 0 && keeps_own_python_object(object.range.begin);
+  return is_own ? count - 1 : count;
+}
+
+bool References::keeps_own_python_object(Address tensor) {
+  constexpr int kHasPythonObject = 63;
+  if ((memory_.word(tensor + kCount) >> kHasPythonObject) == 0) return false;
+  const Address object = memory_.word(tensor + static_cast<Address>(types_.layout().tensor_python));
+  return object != 0 && memory_.value<std::uint32_t>(object) == 1 &&
+         memory_.word(object + static_cast<Address>(types_.layout().python_tensor_cdata)) == tensor;
 }
 
 bool References::is_object_of_control_block(Address holder, Address place) {

@@ -50,11 +50,14 @@ class References {
   [[nodiscard]] bool is_object_of_control_block(Address holder, Address place);
 
   /// The reference count in the object: a tensor, a storage, or the control block of a std::shared_ptr; nothing for
-  /// other objects.
+  /// other objects. Without the reference of a tensor's own Python object that only the tensor keeps, as of one that a
+  /// Python program gave to a library.
   [[nodiscard]] std::optional<std::uint32_t> count_of(const NativeObject& object);
 
  private:
   bool is_control_block(Address object);
+  /// Since torch 2.10, a Python object counts as a reference to its tensor also where the tensor keeps it.
+  bool keeps_own_python_object(Address tensor);
   bool is_deque_iterator(Address at);
 
   Mirror& memory_;

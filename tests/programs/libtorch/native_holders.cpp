@@ -1,6 +1,7 @@
 // Keeps one tensor by each kind of C++ holder that no Python object leads to; a Python program loads it with ctypes.
 #include <ATen/core/ivalue.h>
 #include <ATen/ops/ones.h>
+#include <torch/library.h>
 #include <unistd.h>
 
 #include <cstdlib>
@@ -42,6 +43,9 @@ struct Executor {
 std::shared_ptr<Buckets> g_buckets;
 std::unordered_map<long, std::shared_ptr<Executor>> g_executors;
 
+/// What a Python program gives to the library.
+std::vector<at::Tensor> g_given;
+
 /// Both keep nothing any more: their memory still has the addresses of tensors that others keep.
 std::vector<at::Tensor> g_tasks;
 std::deque<at::Tensor> g_queue;
@@ -67,6 +71,10 @@ void use_up_free_memory() {
 }
 
 }  // namespace planted
+
+TORCH_LIBRARY(planted, library) {
+  library.def("keep(Tensor given) -> ()", [](const at::Tensor& given) { planted::g_given.push_back(given); });
+}
 
 /// Writes the address of the data of each, in this order: variable, vector, map, session, list, storage, hidden,
 /// thread-local, buckets, and one that only a running function has.
