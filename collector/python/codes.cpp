@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "collector/agent/provider.h"
+#include "collector/python/exit.h"
 #include "collector/python/function_table.h"
 #include "collector/python/hash.h"
 #include "collector/python/lines.h"
@@ -90,6 +91,7 @@ bool publish(const PyCodeObject* code, std::uint64_t id) noexcept {
   record->file = file;
   record->function = function;
   agent::commit_record(room);
+  code_runs();
   return true;
 }
 

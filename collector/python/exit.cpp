@@ -5,6 +5,8 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <atomic>
+
 #include "collector/agent/provider.h"
 #include "collector/python/interpreter.h"
 #include "collector/python/text.h"
@@ -91,13 +93,29 @@ PyObject* at_exit(PyObject*, PyObject*) noexcept {
 }
 
 constinit PyMethodDef g_at_exit{"dc_memtrace_exit", at_exit, METH_NOARGS, nullptr};
+/// Not possible yet: to be tried again when Python runs.
+constinit std::atomic<bool> g_is_due{false};
+
+int watch_pending(void*) noexcept {
+  watch_exit();
+  return 0;
+}
 
 }  // namespace
 
+void code_runs() noexcept {
+  // Not here: the caller may be anywhere in C.
+  if (g_is_due.load(std::memory_order_relaxed) && g_is_due.exchange(false)) Py_AddPendingCall(watch_pending, nullptr);
+}
+
 void watch_exit() noexcept {
   static constinit bool watched = false;
+  if (watched) return;
   PyThreadState* const thread = dcmt_py_thread();
-  if (watched || thread == nullptr || dcmt_py_holds_gil(thread) == 0 || PyErr_Occurred() != nullptr) return;
+  if (thread == nullptr || dcmt_py_holds_gil(thread) == 0 || PyErr_Occurred() != nullptr) {
+    g_is_due.store(true);
+    return;
+  }
   // The handler that is registered first is called last: the program's own handlers have run by then.
   PyObject* const atexit = PyImport_ImportModule("atexit");
   PyObject* const function = atexit != nullptr ? PyCFunction_New(&g_at_exit, nullptr) : nullptr;

@@ -800,12 +800,13 @@ class SourceLines(unittest.TestCase):
 
 
 class End(unittest.TestCase):
-    def ended(self, program):
+    WITH_THE_GIL = (
+        "import atexit, ctypes, os, sys; ctypes.PyDLL(os.environ['DCMT_FAKE_AGENT'], ctypes.RTLD_GLOBAL); "
+        "ctypes.PyDLL(os.environ['DCMT_PYTHON_PROVIDER']).dcmt_provider_start(); "
+    )
+
+    def ended(self, program, start=WITH_THE_GIL):
         """The output of a program, and that of the agent at its end."""
-        start = (
-            "import atexit, ctypes, os, sys; ctypes.PyDLL(os.environ['DCMT_FAKE_AGENT'], ctypes.RTLD_GLOBAL); "
-            "ctypes.PyDLL(os.environ['DCMT_PYTHON_PROVIDER']).dcmt_provider_start(); "
-        )
         done = subprocess.run([sys.executable, "-c", start + program], capture_output=True, text=True,
                               env={**os.environ, "DCMT_FAKE_AGENT_SAYS_END": "1"})
         self.assertEqual(done.stderr, "")
@@ -814,6 +815,16 @@ class End(unittest.TestCase):
     def test_the_agent_is_notified_once_after_the_programs_own_handlers(self):
         program = "atexit.register(print, 'handler', flush=True); print('main', flush=True)"
         self.assertEqual(self.ended(program), (0, ["main", "handler", "the program has ended"]))
+
+    def test_a_provider_that_starts_without_the_gil_is_notified_too(self):
+        # As in a program of C++ that starts its Python later.
+        start = (
+            "import ctypes, os, sys; agent = ctypes.PyDLL(os.environ['DCMT_FAKE_AGENT'], ctypes.RTLD_GLOBAL); "
+            "ctypes.CDLL(os.environ['DCMT_PYTHON_PROVIDER']).dcmt_provider_start(); "
+        )
+        self.assertEqual(self.ended("print('main', flush=True)", start), (0, ["main"]))
+        program = "agent.fake_capture(); print('main', flush=True)"
+        self.assertEqual(self.ended(program, start), (0, ["main", "the program has ended"]))
 
     def test_an_exit_code_stays(self):
         self.assertEqual(self.ended("sys.exit(7)"), (7, ["the program has ended"]))
