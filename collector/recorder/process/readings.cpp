@@ -43,7 +43,8 @@ Status Readings::poll() {
 
 Status Readings::end() {
   if (variables_ != nullptr && variables_->is_reading()) DCMT_RETURN_IF_ERROR(receive(*variables_, true));
-  return all_ != nullptr && all_->is_reading() ? receive(*all_, true) : Status{};
+  if (all_ != nullptr && all_->is_reading()) DCMT_RETURN_IF_ERROR(receive(*all_, true));
+  return too_large_ ? process_.assembler().readings().too_large(*too_large_) : Status();
 }
 
 Status Readings::read(MemoryReader& reader, scan::Scope scope) {
@@ -59,14 +60,12 @@ Status Readings::read(MemoryReader& reader, scan::Scope scope) {
   // A reading of everything would use the core that a short reading of variables needs.
   if (scope == scan::Scope::kAll && variables_->is_reading()) return {};
   if (!is_due && !for_objects) return {};
-  if (scope == scan::Scope::kAll && !reader.fits()) return say_too_large(reader);
-  if (reader.may_start()) start(reader, scope, for_objects);
+  if (scope == scan::Scope::kAll && !reader.fits()) {
+    too_large_ = reader.needs();
+  } else if (reader.may_start()) {
+    start(reader, scope, for_objects);
+  }
   return {};
-}
-
-Status Readings::say_too_large(const MemoryReader& reader) {
-  if (std::exchange(said_too_large_, true)) return {};
-  return process_.assembler().readings().too_large(reader.needs());
 }
 
 Progress Readings::progress() {
@@ -165,7 +164,8 @@ Status Readings::serve_end() {
     start(*all_, scan::Scope::kAll);
     ++last_readings_;
   }
-  return adds && !wants_all ? say_too_large(*all_) : Status();
+  if (adds && !wants_all) too_large_ = all_->needs();
+  return {};
 }
 
 void Readings::start(MemoryReader& reader, scan::Scope scope, bool for_objects) {
@@ -205,6 +205,7 @@ Status Readings::receive(MemoryReader& reader, bool wait) {
   // Apply first what the process has published up to the end of the reading.
   DCMT_RETURN_IF_ERROR(process_.drain().status());
   MemoryReading done = std::move(**reading);
+  if (done.scope == scan::Scope::kAll) too_large_.reset();
   const Began& began = began_[static_cast<std::size_t>(done.scope)];
   done.waited = began.waited || (began.waits && process_.spool().asked_reading() == AskedReading::kUnderWay);
   // What was read while the program ended may be of functions that had returned.

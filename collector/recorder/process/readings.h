@@ -4,8 +4,10 @@
 #include <sys/types.h>
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 
 #include "collector/recorder/process/memory_reader.h"
 #include "collector/recorder/process/object_schedule.h"
@@ -50,8 +52,6 @@ class Readings {
   [[nodiscard]] bool is_reading() const { return all_ && (all_->is_reading() || variables_->is_reading()); }
   void start(MemoryReader& reader, scan::Scope scope, bool for_objects = false);
   Status receive(MemoryReader& reader, bool wait);
-  /// A reading of everything is due, and would make the recorder too large.
-  Status say_too_large(const MemoryReader& reader);
   /// The process waits for an answer: its program has ended, or requests a reading.
   Status serve();
   /// Reads the memory of an ended program if another reading would add information, then lets it exit.
@@ -80,7 +80,8 @@ class Readings {
   enum class Extra : std::uint8_t { kNone, kWanted, kUnderWay, kOver };
   Extra extra_ = Extra::kNone;
   bool wants_variables_ = false;  ///< a reading of variables is wanted
-  bool said_too_large_ = false;
+  /// What a reading of everything needs that was due, did not fit, and has not been made since.
+  std::optional<std::size_t> too_large_;
   bool begins_ = true;
   bool failed_ = false;
   bool requested_ = false;            ///< the program has requested the running readings
