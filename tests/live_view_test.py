@@ -13,9 +13,9 @@ import pytest
 import recorded
 import screen
 
-# 32 MiB that stay, and 2 MiB more each step. Each line is known.
+# 32 MiB that stay, and 2 MiB more each step. Each line is known. It ends when a file "enough" is there.
 PROGRAM = """
-import sys, time, torch
+import os, sys, time, torch
 kept = torch.ones(8 << 20)
 weight = torch.ones(256, 256, requires_grad=True)
 optimizer = torch.optim.SGD([weight], lr=0.1)
@@ -27,6 +27,7 @@ for step in range(int(sys.argv[1])):
     losses.append(torch.ones(1 << 19))
     print("step", step, flush=True)
     time.sleep(float(sys.argv[2]))
+    if os.path.exists("enough"): break
 print("the end, without a line end", end="", flush=True)
 """
 
@@ -68,8 +69,13 @@ def written(session: screen.Session) -> list[str]:
     return [line for line in session.screen.text() if line]
 
 
+def end_program(folder: pathlib.Path, session: screen.Session) -> int:
+    (folder / "enough").touch()
+    return session.end()
+
+
 def test_the_view_has_the_bytes_and_the_output_stays_above_it(folder):
-    session = live(folder, "grows.py", 150, 0.1)
+    session = live(folder, "grows.py", 10_000, 0.1)
     lines = session.until(lambda lines: has_view(lines) and "held by main.losses" in " ".join(" ".join(lines).split()))
     view = lines[12:]
     assert view[0].startswith("── step "), "half of 24 rows"
@@ -83,11 +89,11 @@ def test_the_view_has_the_bytes_and_the_output_stays_above_it(folder):
     name = f"{folder.name}/grows.py"
     assert places[f"{name}:3 <module>"] == 32
     assert abs(places[f"{name}:11 <module>"] - 2 * step) <= 2 * 12, "a second old, at most"
-    assert session.end() == 0
+    assert end_program(folder, session) == 0
     assert restored(session)
     said = written(session)
-    assert said[:150] == [f"step {i}" for i in range(150)]
-    assert said[150].startswith("the end, without a line end")
+    (end,) = [number for number, line in enumerate(said) if line.startswith("the end, without a line end")]
+    assert end >= step and said[:end] == [f"step {i}" for i in range(end)]
     assert not any("──" in line or "┤" in line for line in said), "nothing is left of the view"
 
 
@@ -98,16 +104,16 @@ def test_without_a_terminal_it_is_refused(folder):
 
 
 def test_the_terminal_may_change_its_size(folder):
-    session = live(folder, "grows.py", 100, 0.05)
+    session = live(folder, "grows.py", 10_000, 0.05)
     session.until(has_view)
     session.resize(40, 100)
     lines = session.until(lambda lines: lines[24].startswith("── ") and any("grows.py:11" in line for line in lines[24:]))
     assert not any("┤" in line for line in lines[:24]), "the old rows are the program's"
     session.resize(8, 60)
-    session.until(lambda lines: lines[7].startswith("step "))
-    assert session.end() == 0 and restored(session)
+    session.until(lambda lines: any(re.fullmatch(r"step ([3-9]\d|\d{3,})", line) for line in lines))
+    assert end_program(folder, session) == 0 and restored(session)
     said = [line for line in written(session) if re.fullmatch(r"step \d+", line)]
-    assert said == [f"step {i}" for i in range(100)], "nothing of the program's output is cleared"
+    assert said == [f"step {i}" for i in range(len(said))], "nothing of the program's output is cleared"
 
 
 @pytest.mark.parametrize("how", ["Ctrl-C", "SIGTERM", "crash of the program"])

@@ -115,18 +115,24 @@ def test_what_a_release_left_is_freed_and_the_peak_is_measured(ordinary, tmp_pat
     assert recorded.report(tmp_path / "out" / "freed")[0]["findings"] == []
 
 
+@pytest.fixture(scope="module")
+def with_an_address(tmp_path_factory):
+    """DeepCompile numbers graphs so: no other run has the number that this one has."""
+    folder = tmp_path_factory.mktemp("address") / "out"
+    recorded.record(folder, PROGRAM, "--address", flags=recorded.SAMPLE_OPERATORS)
+    return folder
+
+
 @pytest.mark.parametrize("by", ["fence", "free"])
-def test_a_graph_whose_number_is_an_address_is_recognized(tmp_path, by):
-    """DeepCompile numbers graphs so: none of the runs has the number that the trace has."""
-    recorded.record(tmp_path / "run", PROGRAM, "--address", flags=recorded.SAMPLE_OPERATORS)
+def test_a_graph_whose_number_is_an_address_is_recognized(with_an_address, tmp_path, by):
     graphs = set()
-    run = prove(tmp_path / "run", tmp_path / "out", PROGRAM, "--address", by=by)
+    run = prove(with_an_address, tmp_path / "out", PROGRAM, "--address", by=by)
     assert run.returncode == 0, run.stdout + run.stderr
     if by == "fence":
         assert f"proved: nobody touched it in {KEYS * STEPS} releases" in run.stdout
     else:
         assert recorded.report(tmp_path / "out" / "freed")[0]["findings"] == []
-    for folder in (tmp_path / "run", *([tmp_path / "out"] if by == "fence" else (tmp_path / "out").iterdir())):
+    for folder in (with_an_address, *([tmp_path / "out"] if by == "fence" else (tmp_path / "out").iterdir())):
         for trace in recorded.traces(folder):
             graphs |= set(recorded.query(trace, "SELECT DISTINCT graph FROM mark WHERE kind = 'gather'"))
     assert len(graphs) == (2 if by == "fence" else 4), "the numbers differ, or this shows nothing"
