@@ -54,12 +54,12 @@ def expect_growth(found: dict, kind: str) -> dict:
     return growth
 
 
-@pytest.mark.parametrize("kinds", [("malloc", "mapping"), ("numpy", "file"),
+@pytest.mark.parametrize("kinds", [("malloc", "mapping"), ("numpy", "file"), ("threads",),
                                    *(pytest.param((kind,), marks=recorded.for_soak)
                                      for kind in ("malloc", "mapping", "numpy", "workers", "file", "objects"))])
 def test_what_grows_is_named_as_what_it_is(tmp_path, kinds):
     found = report(tmp_path / "out", *kinds)
-    names = {"mapping": "shared memory", "file": "files"}
+    names = {"mapping": "shared memory", "file": "files", "threads": "stacks"}
     for kind in kinds:
         if kind == "workers":  # torch's own: a list of tensors
             assert outside(found) == {}
@@ -77,9 +77,9 @@ def test_what_grows_is_named_as_what_it_is(tmp_path, kinds):
     assert holds_the_bound(memory(tmp_path / "out")), memory(tmp_path / "out")["classes"]
 
 
-@pytest.mark.parametrize("kinds", [("malloc", "mapping", "numpy", "workers", "file", "objects", "buffer"),
+@pytest.mark.parametrize("kinds", [("malloc", "mapping", "numpy", "workers", "file", "objects", "threads", "buffer"),
                                    *(pytest.param((kind,), marks=recorded.for_soak)
-                                     for kind in ("malloc", "mapping", "numpy", "workers", "file", "objects", "buffer"))])
+                                     for kind in ("malloc", "mapping", "numpy", "workers", "file", "objects", "threads", "buffer"))])
 def test_programs_that_let_go_are_silent(tmp_path, kinds):
     found = report(tmp_path / "out", *kinds, "--drop")
     assert found["findings"] == []

@@ -73,8 +73,9 @@ struct ResidentSeries {
 
 /// Memory that torch has handed out and resident memory differ by untouched memory. That is usually constant.
 std::vector<ResidentSeries> all_series() {
-  return {{[](const Resident& each) { return number(each.anonymous) - number(each.torch); },
-           {kKindsWithObjects.begin(), kKindsWithObjects.end()}},
+  std::vector<std::string_view> anonymous(kKindsWithObjects.begin(), kKindsWithObjects.end());
+  anonymous.emplace_back("stacks");
+  return {{[](const Resident& each) { return number(each.anonymous) - number(each.torch); }, std::move(anonymous)},
           {[](const Resident& each) { return number(each.shared); }, {"shared tensors", "shared memory"}},
           {[](const Resident& each) { return number(each.file); }, {"files"}}};
 }
@@ -162,6 +163,7 @@ std::string why_of(std::string_view kind) {
            "or torch's profiler, which keeps its events while it runs";
   }
   if (kind == "python") return "Python has more and more small objects: lists, dictionaries, numbers, texts";
+  if (kind == "stacks") return "more and more threads are started, and do not end: each has a stack";
   if (kind == "shared tensors") {
     return "tensors that processes share are kept, as batches of DataLoader's workers: their memory is not the "
            "allocator's";
@@ -178,6 +180,7 @@ std::string fix_of(std::string_view kind, bool sampled) {
   if (kind == "graph") return "add numbers to it, not tensors: .item(), or .detach() where no backward needs it";
   if (kind == "malloc") return "find the line that allocates: dc-memtrace run --native";
   if (kind == "python") return "find the line that makes the objects: tracemalloc, or memray run";
+  if (kind == "stacks") return "end threads that are done, or give the work to a fixed number of them";
   if (kind == "shared tensors") return "keep a copy (.clone()) of what is needed of a batch, or drop it after its step";
   if (sampled) return "close what is no longer used";
   return "find what maps it: dc-memtrace run --native; close what is no longer used";

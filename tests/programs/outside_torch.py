@@ -10,6 +10,7 @@ import argparse
 import ctypes
 import mmap
 import tempfile
+import threading
 import time
 
 import numpy
@@ -68,6 +69,24 @@ def add_objects(drop: bool) -> None:
     objects.append([{"step": i} for i in range(4000)])
 
 
+waiting: list[tuple[threading.Thread, threading.Event]] = []
+
+
+def wait_below(calls: int, gate: threading.Event) -> object:
+    """Waits below so many calls of C, each with a part of the thread's stack."""
+    return sorted([0], key=lambda _: wait_below(calls - 1, gate) or 0) if calls else gate.wait()
+
+
+def add_thread(drop: bool) -> None:
+    if drop and waiting:
+        thread, gate = waiting.pop()
+        gate.set()
+        thread.join()
+    gate = threading.Event()
+    waiting.append((threading.Thread(target=wait_below, args=(180, gate), daemon=True), gate))
+    waiting[-1][0].start()
+
+
 filled: list = []  # one buffer of a fixed size
 
 
@@ -79,7 +98,7 @@ def fill_buffer(_: bool) -> None:
 
 
 KINDS = {"numpy": add_array, "mapping": add_mapping, "file": add_file, "malloc": leak_in_c,
-         "objects": add_objects, "buffer": fill_buffer}
+         "objects": add_objects, "threads": add_thread, "buffer": fill_buffer}
 
 
 class Batches(torch.utils.data.Dataset):
