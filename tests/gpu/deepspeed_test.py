@@ -16,7 +16,7 @@ import sys
 
 import pytest
 import recorded
-import reproduce_test
+import replays
 
 SAMPLE = recorded.ROOT / "samples" / "deepspeed"
 sys.path.insert(0, str(SAMPLE))
@@ -149,7 +149,7 @@ def test_the_fix_leaves_nothing(runs):
 
 @pytest.mark.parametrize("variant", ["0.19.1", "0.19.2"])
 def test_what_was_found_is_found_again_in_a_replay_on_the_cpu(runs, variant):
-    replays = reproduce_test.reproduce(runs[variant].out / "rank0.dcmt")
+    replays = replays.reproduce(runs[variant].out / "rank0.dcmt")
     assert [replay["difference"] for replay in replays] == [None] * len(replays)
     found = [finding["number"] for finding in runs[variant].report(0)["findings"]]
     assert sorted(number for replay in replays for number in replay["findings"]) == found

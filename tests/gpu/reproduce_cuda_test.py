@@ -6,7 +6,7 @@ import pytest
 import recorded
 from executor_recorded_cuda_test import KEPT, OPTIONS
 from executor_recorded_test import DEFECT, train
-from reproduce_test import reproduce
+from replays import reproduce
 
 pytestmark = pytest.mark.gpu
 
