@@ -85,7 +85,10 @@ std::vector<const NextValues::Changes*> NextValues::on(std::string_view path) {
   if (root == npos && !names.empty()) names.erase(names.begin());  // the module
   if (names.empty()) return all;
   add(root == npos ? of_global(names.front()) : of_local(path.substr(0, root), names.front()));
-  for (std::size_t i = 1; i < names.size(); ++i) add(of_attribute(names[i]));
+  for (std::size_t i = 1; i < names.size(); ++i) {
+    const bool is_of_new_object = !all.empty() && only_constructors_give(names[i]);
+    if (!is_of_new_object) add(of_attribute(names[i]));
+  }
   return all;
 }
 
@@ -94,6 +97,19 @@ const NextValues::Statements& NextValues::giving(const std::map<std::string_view
   static const Statements kNone;
   const auto found = by_name.find(name);
   return found != by_name.end() ? found->second : kNone;
+}
+
+bool NextValues::nothing_between(Sequence from, Sequence to) const {
+  const auto next = std::ranges::upper_bound(program_.events(), from, {}, &StatementUse::Event::seq);
+  return next == program_.events().end() || next->seq >= to;
+}
+
+bool NextValues::only_constructors_give(std::string_view attribute) const {
+  const Statements& all = giving(attributes_, attribute);
+  return !all.empty() && std::ranges::all_of(all, [&](const auto& each) {
+    const PythonSource& source = program_.sources().at(each.first.first);
+    return source.function_of(source.lines()[each.second.front() - 1]) == "__init__";
+  });
 }
 
 bool NextValues::reads_attribute(std::string_view name) const {

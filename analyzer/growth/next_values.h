@@ -33,6 +33,9 @@ class NextValues {
   /// none.
   [[nodiscard]] std::vector<const Changes*> on(std::string_view path);
 
+  /// True if no storage is made or ends between the two.
+  [[nodiscard]] bool nothing_between(Sequence from, Sequence to) const;
+
   /// True if the user's files have no function of this name.
   [[nodiscard]] bool is_library(std::string_view function);
 
@@ -68,6 +71,8 @@ class NextValues {
   const Changes& of_local(std::string_view function, std::string_view name);
   const Changes& of_global(std::string_view name);
   const Changes& of_attribute(std::string_view name);
+  /// Then a new object has another value, and the objects that are there keep theirs.
+  [[nodiscard]] bool only_constructors_give(std::string_view attribute) const;
   void add_changes(const Function& function, const std::vector<std::size_t>& statements, bool is_local,
                    Changes& changes);
   [[nodiscard]] At at(const Function& function, StackId stack) const;

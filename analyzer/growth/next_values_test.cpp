@@ -63,6 +63,25 @@ TEST(NextValues, AVariableWhenItsStatementIsDone) {
   EXPECT_EQ(all[0].at, (Sequences{begin(program, after[0]), begin(program, after[1])}));
 }
 
+/// A new object has values of its own: those of the one before stay with it until the variable has the new one.
+TEST(NextValues, AnAttributeThatOnlyConstructorsGiveChangesWithItsObject) {
+  for (const bool elsewhere : {false, true}) {
+    SourceProgram program;
+    std::vector<Handle> after;
+    for (int turn = 0; turn < 3; ++turn) {
+      program.made_at(3, {{"train.py", "__init__", 6}});
+      program.made_at(3, {{"train.py", "__init__", 7}});
+      after.push_back(program.made_at(4));
+    }
+    program.load(std::string("def main():\n  for x in data:\n    fold = Fold(x)\n    z = y * 2\n"
+                             "def __init__(self, x):\n  self.train = x[::2]\n  self.test = x[1::2]\n") +
+                 (elsewhere ? "def shrink(self):\n  self.train = self.train[:9]\n" : ""));
+    const auto all = changes(program.data, "main: fold.train");
+    ASSERT_EQ(all.size(), elsewhere ? 2u : 1u);
+    EXPECT_EQ(all[0].at, (Sequences{begin(program, after[0]), begin(program, after[1]), begin(program, after[2])}));
+  }
+}
+
 TEST(NextValues, AVariableOfAFunctionEndsWithIt) {
   SourceProgram program;
   std::vector<Handle> after;

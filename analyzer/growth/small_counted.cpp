@@ -45,8 +45,10 @@ SmallCounted::SmallCounted(const TraceData& data, const Rounds& rounds, const st
   for (const Added& each : before) sum += each.bytes;
   // A few more than those that were made later, or nothing else with which they may have come.
   const bool is_of_before = sum > 0 && (!has_followed || rest <= kFewMore * sum);
-  const double scale = is_of_before ? std::max(1.0, rest / sum) : 1;
-  for (const Added& each : before) {  // the latest first: the holder may have had nothing before
+  // With others that have rows from the begin on, less of each: sizes vary. Without, the holder may have had nothing
+  // before the latest.
+  const double scale = is_of_before ? has_followed ? rest / sum : std::max(1.0, rest / sum) : 1;
+  for (const Added& each : before) {
     if (rest <= 0) break;
     const double part = std::min(rest, scale * each.bytes);
     rest -= part;

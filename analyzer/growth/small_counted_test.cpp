@@ -93,6 +93,14 @@ TEST(SmallCounted, OfEverySecondStepItIsEverySecondStepBefore) {
             (AtEnds{1000, 1000, 2000, 2000, 2000, 2000, 2000, 2000, 2000, 2000, 2000, 2000}));
 }
 
+TEST(SmallCounted, WithWhatHasRowsFromTheBeginThereMayBeLessOfEachBefore) {
+  const KeepingProgram program(8, [](KeepingProgram& made, int step) {
+    made.kept_at(7, 100000);
+    if (step >= 4) made.kept_at(8, 1000);
+  });
+  EXPECT_EQ(program.counted(2000, 7), (AtEnds{500, 1000, 1500, 2000, 2000, 2000, 2000, 2000}));
+}
+
 /// The step in which the size gets rows has made two of three by then.
 TEST(SmallCounted, TheFirstRoundWithRowsIsNoMeasure) {
   const KeepingProgram program(8, [](KeepingProgram& made, int step) {

@@ -217,13 +217,18 @@ bool UseByReadings::is_argument(std::string_view path) const {
 }
 
 std::optional<UseByReadings::Values> UseByReadings::values_long(const NextValues::Changes& changes,
-                                                                const Series& series, const std::vector<Found>& found) {
+                                                                const Series& series,
+                                                                const std::vector<Found>& found) const {
   std::size_t least = changes.at.size(), most = 0;
   for (const auto& [living, scan] : found) {
-    const std::size_t passed = changes_by(changes, scan->from) - changes_by(changes, living->storage->span.from_seq);
-    least = std::min(least, passed);
+    const std::size_t by_then = changes_by(changes, scan->from);
+    // The statement may have run before the reading, although the record by which it is seen comes after it.
+    const bool may_have_run = by_then < changes.at.size() && next_.nothing_between(scan->from, changes.at[by_then]);
+    const std::size_t passed = by_then - changes_by(changes, living->storage->span.from_seq);
+    least = std::min(least, passed + (may_have_run ? 1 : 0));
     most = std::max(most, passed);
   }
+  least = std::min(least, most);
   if (!changes.complete) {  // unless each has a change of its own
     for (std::size_t i = 0; i + 1 < series.size(); ++i) {
       if (changes_by(changes, series[i]->storage->span.from_seq) ==

@@ -52,8 +52,8 @@ class UseByReadings {
     bool exact = true;  ///< false: one fewer, for some
   };
   /// How many of its values long it has a storage. nullopt: not the same for all.
-  [[nodiscard]] static std::optional<Values> values_long(const NextValues::Changes& changes, const Series& series,
-                                                         const std::vector<Found>& found);
+  [[nodiscard]] std::optional<Values> values_long(const NextValues::Changes& changes, const Series& series,
+                                                  const std::vector<Found>& found) const;
   /// How many backward passes that are done with the node a graph has each beyond. nullopt: not the same for all.
   [[nodiscard]] static std::optional<std::size_t> passes_long(const NextValues::Changes& node,
                                                               const std::vector<Found>& found);

@@ -25,11 +25,16 @@ constexpr int kTurns = 12;
 /// A program in which a list keeps what forward() makes, at each turn. `also` is where readings after each turn find
 /// the latest one, besides.
 struct Loop {
-  explicit Loop(const std::function<std::vector<std::string>(int age)>& also)
-      : Loop([&also](int age, int /*turn*/) { return also(age); }) {}
-  explicit Loop(const std::function<std::vector<std::string>(int age, int turn)>& also) {
+  explicit Loop(const std::function<std::vector<std::string>(int age)>& also, bool read_at_once = false)
+      : Loop([&also](int age, int /*turn*/) { return also(age); }, read_at_once) {}
+  /// @param read_at_once  in every second turn, also before the program goes on
+  explicit Loop(const std::function<std::vector<std::string>(int age, int turn)>& also, bool read_at_once = false) {
     for (int turn = 0; turn < kTurns; ++turn) {
       kept.push_back(program.made_at(3, {{"train.py", "forward", 7}}));
+      if (read_at_once && turn % 2 == 0) {
+        program.trace.begin_reading();
+        for (const std::string& path : also(0, turn)) program.trace.held(kept[turn], {.path = path});
+      }
       after.push_back(program.made_at(4));
       program.trace.begin_reading();
       for (int i = 0; i <= turn; ++i) {
@@ -71,6 +76,18 @@ TEST(UseByReadings, AVariableThatStillHasItAfterTheNextIsMadeHasTwo) {
   const auto until = two.uses();
   for (int i = 0; i + 2 < kTurns; ++i) EXPECT_EQ(until[i], two.begin(two.after[i + 2])) << i;
   EXPECT_NE(loop.uses(), until) << "a chain of which nothing reads the first one";
+}
+
+/// The statement that gives the attribute its value makes nothing: it is seen to have run only by what comes next.
+TEST(UseByReadings, AReadingBetweenTheStatementAndWhatShowsItSaysNoLess) {
+  const auto uses = [](bool read_at_once) {
+    Loop loop([](int age) { return age == 0 ? Paths{"main: net.last"} : Paths{}; }, read_at_once);
+    std::vector<Sequence> after;
+    for (const Handle each : loop.after) after.push_back(loop.begin(each));
+    return std::pair(loop.uses(), after);
+  };
+  const auto [until, after] = uses(true);
+  for (int i = 0; i + 1 < kTurns; ++i) EXPECT_EQ(until[i], after[i + 1]) << i;
 }
 
 /// As a loop over the list's entries does that calls each of them.

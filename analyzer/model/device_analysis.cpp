@@ -1,12 +1,13 @@
 #include "analyzer/model/device_analysis.h"
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <set>
 #include <span>
 #include <utility>
 
-#include "analyzer/time/still_rises.h"
+#include "analyzer/model/prediction_bounds.h"
 
 namespace dcmt::analyzer {
 namespace {
@@ -149,30 +150,15 @@ void add_growth(const TraceData& data, const Releases& releases, const std::vect
   what_if.predicted_last_use = last_use.empty() ? measured : peak_of(data, measured.device, last_use);
 }
 
-/// From the first storage of all that grows to the last one.
-std::pair<Sequence, Sequence> extent_of_growth(const TraceData& data, StringId device,
-                                               const std::vector<Finding>& findings) {
-  Sequence from, to;
-  for (const Finding& finding : findings) {
-    if (!finding.growth || finding.device != device) continue;
-    for (const GrowingStorage& each : finding.growth->storages) {
-      const Sequence birth = data.storages.find(each.storage)->span.from_seq;
-      from = from.valid() ? std::min(from, birth) : birth;
-      to = std::max(to, birth);
-    }
-  }
-  return {from, to};
-}
-
 /// Fills in what the predicted peaks of growth say.
 void add_bounds(const TraceData& data, const std::vector<Gap>& gaps, DeviceAnalysis& device,
                 std::vector<Finding>& findings) {
-  const auto [from, to] = extent_of_growth(data, device.device, findings);
-  const bool rises = from.valid() && still_rises(data, device.device, gaps, from, to);
+  std::array<std::optional<PredictedAs>, 2> as;  // by whether a statement uses what grows
   for (Finding& finding : findings) {
     if (!finding.growth || finding.device != device.device || !finding.predicted_peak) continue;
     const bool is_used = !finding.growth->used_at.empty();
-    finding.predicted_as = rises ? PredictedAs::kMost : is_used ? PredictedAs::kLeast : PredictedAs::kValue;
+    if (!as[is_used]) as[is_used] = predicted_as(data, gaps, findings, device.what_if.predicted, is_used);
+    finding.predicted_as = *as[is_used];
     if (finding.predicted_as != PredictedAs::kValue) device.predicted_as = finding.predicted_as;
   }
 }
@@ -268,8 +254,8 @@ void add_what_if(const TraceData& data, const Releases& releases, DeviceAnalysis
       growth.push_back(gaps.of(i));
   }
   if (growth.empty()) return;
-  add_bounds(data, gaps.together(), device, findings);
   add_growth(data, releases, gaps.together(), std::move(growth), device);
+  add_bounds(data, gaps.together(), device, findings);
 }
 
 }  // namespace dcmt::analyzer

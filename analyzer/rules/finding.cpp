@@ -36,6 +36,8 @@ std::string_view name_of(PredictedAs predicted) {
       return "least";
     case PredictedAs::kMost:
       return "most";
+    case PredictedAs::kAbout:
+      return "about";
     case PredictedAs::kValue:
       break;
   }

@@ -35,9 +35,10 @@ enum class Confidence {
 enum class PredictedAs {
   kValue,  ///< it is that high
   kLeast,  ///< it is not lower: a statement uses some of what grows, and how much has to stay is not known
-  kMost,   ///< it is not higher: memory still grows without what the findings keep
+  kMost,   ///< it is not higher: memory still grows without what the findings keep, or more may go with it
+  kAbout,  ///< it may be lower and higher, by both
 };
-/// "value", "least", "most".
+/// "value", "least", "most", "about".
 [[nodiscard]] std::string_view name_of(PredictedAs predicted);
 
 /// One storage of a finding, in one cycle of its parameter.

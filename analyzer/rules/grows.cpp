@@ -164,12 +164,20 @@ bool holds_many(const TraceData& data, const CommonNames& names, const SeveralAt
   return !has_one_value(path) || names.of(path) != path || several.has(*by.path);
 }
 
-/// What holds a value that larger ones replace: what had the latest of those that were read.
+/// What holds a value that larger ones replace: what had the latest of those that were read. What else had some of
+/// them, but not most, only worked with them.
 HeldBy holder_of_replaced(const TraceData& data, const Living& living) {
+  HeldBy latest;
+  std::size_t same = 0, otherwise = 0;
   for (auto each = living.replaced.rbegin(); each != living.replaced.rend(); ++each) {
-    if (HeldBy by = held_by(data, (*each)->id); !by.nobody()) return by;
+    HeldBy by = held_by(data, (*each)->id);
+    if (latest.nobody()) latest = by;
+    if (by.containers.empty() || by.containers != latest.containers) continue;
+    ++same;
+    otherwise += by.otherwise ? 1 : 0;
   }
-  return {};
+  latest.otherwise &= 2 * otherwise > same;
+  return latest;
 }
 
 CommonNames common_names(const TraceData& data, const Holding& holding, const GrowingSites& growing) {

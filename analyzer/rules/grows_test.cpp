@@ -502,7 +502,8 @@ TEST(Grows, AValueThatLargerOnesReplaceIsWhereTheOnesBeforeWere) {
       rows = larger;
       if (step == 9) return;
       trace.begin_reading();
-      if (is_entry) trace.held(larger, {.containers = {"main: rows"}, .path = "main: rows[0]"});
+      // A function that worked with it had the latest one when it was read.
+      if (is_entry) trace.held(larger, {.containers = {"main: rows"}, .path = "main: rows[0]", .otherwise = step == 8});
       if (!is_entry) trace.held(larger, {.path = "main: rows", .otherwise = true});
     });
     const TraceData data = trace.load();

@@ -7,9 +7,14 @@
 
 namespace dcmt::analyzer {
 
-/// True if the least that the curve of a device has without `gaps` rises steadily from `from` to `to`, by a share of
-/// its peak: something else keeps more and more. What fills in the beginning, or goes up once, does not count.
-[[nodiscard]] bool still_rises(const TraceData& data, StringId device, const std::vector<Gap>& gaps, Sequence from,
-                               Sequence to);
+struct Rises {
+  bool least = false;  ///< something else keeps more and more
+  bool most = false;   ///< what is kept, or the work with it, takes more and more
+};
+
+/// Whether the least and the most that the curve of a device has without `gaps` rise steadily from `from` to `to`, by a
+/// share of its peak. What fills in the beginning, or goes up once, does not count.
+[[nodiscard]] Rises still_rises(const TraceData& data, StringId device, const std::vector<Gap>& gaps, Sequence from,
+                                Sequence to);
 
 }  // namespace dcmt::analyzer

@@ -13,6 +13,20 @@ void add_statements(const char* first, const char* other, const std::vector<anal
   }
 }
 
+/// Why a predicted peak is not the value.
+std::string_view why_of(analyzer::PredictedAs predicted) {
+  switch (predicted) {
+    case analyzer::PredictedAs::kMost:
+      return "memory still grows, or more goes with it";
+    case analyzer::PredictedAs::kAbout:
+      return "what this needs has to stay, and more goes with it";
+    case analyzer::PredictedAs::kLeast:
+    case analyzer::PredictedAs::kValue:
+      break;
+  }
+  return "what this needs has to stay";
+}
+
 }  // namespace
 
 std::string short_name(std::string_view holder) {
@@ -32,6 +46,8 @@ std::string_view bound_text(analyzer::PredictedAs predicted) {
       return "at least ";
     case analyzer::PredictedAs::kMost:
       return "at most ";
+    case analyzer::PredictedAs::kAbout:
+      return "about ";
     case analyzer::PredictedAs::kValue:
       break;
   }
@@ -48,11 +64,9 @@ void add_bounds(const model::ReportedFinding& finding, const Form& form, Labelle
   const std::string all = finding.predicted_if_used && !is_most ? fmt::format(", {} if all stays until this runs next",
                                                                               form.bytes(*finding.predicted_if_used))
                                                                 : std::string();
-  facts.push_back(
-      {is_most ? "without" : "",
-       fmt::format("{}: the peak is {}{}{}",
-                   is_most ? "memory still grows, by what nothing was found to hold" : "what this needs has to stay",
-                   bound_text(finding.predicted_as), form.bytes(*finding.predicted_peak), all)});
+  facts.push_back({is_most ? "without" : "",
+                   fmt::format("{}: the peak is {}{}{}", why_of(finding.predicted_as), bound_text(finding.predicted_as),
+                               form.bytes(*finding.predicted_peak), all)});
 }
 
 }  // namespace dcmt::wording

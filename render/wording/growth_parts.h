@@ -18,7 +18,7 @@ namespace dcmt::wording {
 void add_stored_by(const std::vector<analyzer::StoringStatement>& stored_by,
                    const std::vector<analyzer::StoringStatement>& called_at, const Form& form, LabelledLines& facts);
 
-/// "at least " or "at most ", before a predicted peak; empty: it is the value.
+/// "at least ", "at most " or "about ", before a predicted peak; empty: it is the value.
 [[nodiscard]] std::string_view bound_text(analyzer::PredictedAs predicted);
 
 /// Adds the statements that use a container's entries, and what is only a bound of the predicted peak.
