@@ -64,7 +64,8 @@ std::vector<CodePlace> CodeFiles::places(const std::string& path, std::uint64_t 
 
 CodeVariable CodeFiles::variable(CodeFile& code, const FrameVariable& found, std::string path) {
   const std::string declared = code.lines().file(found.unit, found.file).value_or("");
-  return {std::move(path),   declared.empty() ? "" : fmt::format("{}:{}", short_path(declared, 1), found.line),
+  const bool has_place = !declared.empty() && found.line != 0;  // what a lambda captures is declared nowhere
+  return {std::move(path),   !has_place ? "" : fmt::format("{}:{}", short_path(declared, 1), found.line),
           found.offset,      found.bytes,
           found.is_in_block, shapes_.of(code.info(), found.type)};
 }

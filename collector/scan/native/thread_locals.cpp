@@ -17,6 +17,8 @@ constexpr Address kEntry = 16;
 constexpr Address kMostModules = 4096;
 /// Variables of libraries loaded at the program's start lie right before the control block.
 constexpr Address kMostBefore = 64 << 10;
+/// The control block is a part of glibc's data of the thread, which has the kernel's number here, and is aligned.
+constexpr Address kNumber = 0x2d0, kAligned = 64, kMostBehind = 8 << 10;
 
 }  // namespace
 
@@ -28,10 +30,27 @@ ThreadLocals::ThreadLocals(Mirror& memory, const PythonLayout& layout, Address r
       add(memory, memory.word(id - 8), memory.word(id));
     });
   });
+  add_of_stacks(memory);
+}
+
+/// glibc has the control block of a thread at the end of the mapping of its stack.
+void ThreadLocals::add_of_stacks(Mirror& memory) {
+  const std::vector<Region>& regions = memory.source().regions();
+  for (std::size_t i = 1; i < regions.size(); ++i) {
+    const Region &guard = regions[i - 1], &stack = regions[i];
+    if (guard.readable || guard.end != stack.begin || !stack.writable || !stack.path.empty()) continue;
+    const Address from = std::max(stack.begin, stack.end - std::min(stack.end, kMostBehind));
+    for (Address control = (from + kAligned - 1) / kAligned * kAligned; control + kNumber + 4 <= stack.end;
+         control += kAligned) {
+      if (memory.word(control) == control) add(memory, control, memory.value<std::uint32_t>(control + kNumber));
+    }
+  }
 }
 
 void ThreadLocals::add(Mirror& memory, Address control, std::uint64_t id) {
-  if (!arch::kVariablesBeforeThread || memory.word(control) != control || memory.word(control + kSelf) != control)
+  const bool is_known = std::ranges::find(threads_, id, &Thread::id) != threads_.end();
+  if (is_known || !arch::kVariablesBeforeThread || memory.word(control) != control ||
+      memory.word(control + kSelf) != control)
     return;
   Thread thread{id, {}};
   const Address table = memory.word(control + kTable);

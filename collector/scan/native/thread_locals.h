@@ -1,4 +1,4 @@
-// Finds whether an address is in the thread-local variables of a thread that runs Python.
+// Finds whether an address is in the thread-local variables of a thread.
 #pragma once
 
 #include <optional>
@@ -12,7 +12,8 @@ namespace dcmt::scan {
 
 /// Reads glibc's data of each thread: its control block, and from there the table of its modules' variables. On aarch64
 /// the blocks lie elsewhere, and no variable is found.
-/// Threads without a Python thread state are not included. Not thread-safe.
+/// Of threads without a Python thread state those are found whose stack glibc has made, behind a page that nobody may
+/// read. Not thread-safe.
 class ThreadLocals {
  public:
   ThreadLocals(Mirror& memory, const PythonLayout& layout, Address runtime);
@@ -26,6 +27,7 @@ class ThreadLocals {
     std::vector<Range> variables;  ///< of the libraries that were loaded at the program's start, and the table itself
   };
   void add(Mirror& memory, Address control, std::uint64_t id);
+  void add_of_stacks(Mirror& memory);
 
   std::vector<Thread> threads_;
 };

@@ -1,13 +1,18 @@
-// Trains with libtorch alone, without Python, and keeps one output of each step in a static variable. Then it writes a
-// line and waits for the end of its input, to be inspected.
+// Trains with libtorch alone, without Python, and keeps one output of each step in a static variable, or in one of a
+// thread. Then it writes a line and waits for the end of its input, to be inspected.
 //
-// Usage: libtorch_keeping list|map|member|nothing
+// Usage: libtorch_keeping list|map|member|thread|nothing
 #include <torch/torch.h>
 
+#include <unistd.h>
+
 #include <cstdio>
+#include <future>
 #include <map>
 #include <memory>
 #include <string_view>
+#include <thread>
+#include <utility>
 #include <vector>
 
 namespace kept {
@@ -20,9 +25,21 @@ struct Trainer {
 std::vector<torch::Tensor> list;
 std::map<int, torch::Tensor> map;
 std::unique_ptr<Trainer> trainer;
+thread_local std::vector<torch::Tensor> of_thread;
+
+/// A thread that has the list from here on.
+void give_to_thread() {
+  std::promise<void> done;
+  std::thread([&done, outputs = std::exchange(list, {})]() mutable {
+    of_thread = std::move(outputs);
+    done.set_value();
+    while (!of_thread.empty()) pause();
+  }).detach();
+  done.get_future().wait();
+}
 
 void keep(std::string_view where, int step, const torch::Tensor& output) {
-  if (where == "list") list.push_back(output);
+  if (where == "list" || where == "thread") list.push_back(output);
   if (where == "map") map[step] = output;
   if (where == "member") trainer->outputs.push_back(output);
 }
@@ -45,6 +62,7 @@ int main(int argc, char** argv) {
     optimizer.step();
     kept::keep(argv[1], step, output.detach());
   }
+  if (std::string_view(argv[1]) == "thread") kept::give_to_thread();
   std::puts("ready");
   std::fflush(stdout);
   while (std::getchar() != EOF) {
