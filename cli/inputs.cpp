@@ -15,6 +15,7 @@
 #include "convert/snapshot/snapshot_trace.h"
 #include "trace/base/printable.h"
 #include "trace/sql/meta_keys.h"
+#include "trace/sql/read_meta.h"
 #include "trace/sql/trace_file.h"
 
 namespace dcmt::cli {
@@ -37,13 +38,8 @@ Expected<OpenedTrace> open_snapshot(const std::string& path) {
 Expected<OpenedTrace> open(const std::string& path) {
   if (convert::is_pickle(path)) return open_snapshot(path);
   DCMT_ASSIGN_OR_RETURN(Database database, open_trace(path));
-  DCMT_ASSIGN_OR_RETURN(Statement query,
-                        database.prepare("SELECT value FROM meta WHERE key = ? AND typeof(value) = 'integer'"));
-  query.bind(1, std::string_view(meta::kRank));
-  DCMT_ASSIGN_OR_RETURN(const bool row, query.step());
-  const std::int64_t rank = row ? query.integer(0) : -1;
-  query.reset();
-  return OpenedTrace{printable(path), rank, std::move(database), {}};
+  DCMT_ASSIGN_OR_RETURN(const std::optional<std::int64_t> rank, meta_integer(database, meta::kRank));
+  return OpenedTrace{printable(path), rank.value_or(-1), std::move(database), {}};
 }
 
 /// The final notes of the runs into the folder. They say why it has no trace.

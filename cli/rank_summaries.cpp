@@ -11,6 +11,7 @@
 #include "cli/new_file.h"
 #include "trace/base/build_id.h"
 #include "trace/sql/meta_keys.h"
+#include "trace/sql/read_meta.h"
 #include "trace/sql/trace_file.h"
 
 namespace dcmt::cli {
@@ -71,10 +72,8 @@ void write_summary(const std::string& trace, const std::string& state, const Ran
 }
 
 bool of_many_ranks(Database& trace) {
-  std::int64_t ranks = 0;
-  const Status read = each_row(trace, "SELECT value FROM meta WHERE key = 'world_size'",
-                               [&](const Statement& row) { ranks = row.integer(0); });
-  return read.ok() && ranks > static_cast<std::int64_t>(kMostInFull);
+  const Expected<std::optional<std::int64_t>> ranks = meta_integer(trace, meta::kWorldSize);
+  return ranks.ok() && ranks->value_or(0) > static_cast<std::int64_t>(kMostInFull);
 }
 
 }  // namespace

@@ -9,7 +9,7 @@ import shutil
 import function_cycles_test
 import pytest
 import recorded
-from replays import GATHERED, RELEASE, environment, final_releases, record, reproduce
+from replays import GATHERED, RELEASE, environment, record, reproduce
 from reproduced_programs import ACROSS_STEPS, MANY_IN_A_ROW, PROGRAMS, SKIPPED, TYPES
 
 FUNCTIONS = {

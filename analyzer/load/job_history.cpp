@@ -6,6 +6,7 @@
 
 #include "analyzer/load/table_reader.h"
 #include "trace/sql/meta_keys.h"
+#include "trace/sql/read_meta.h"
 
 namespace dcmt::analyzer {
 namespace {
@@ -18,10 +19,8 @@ JobSample* sample_of(std::vector<JobSample>& samples, std::int64_t id) {
 
 /// A number of meta; 0 if the trace does not say it.
 Expected<std::int64_t> number_of(Database& database, std::string_view key) {
-  DCMT_ASSIGN_OR_RETURN(Statement query, database.prepare("SELECT value FROM meta WHERE key = ?"));
-  query.bind(1, key);
-  DCMT_ASSIGN_OR_RETURN(const bool found, query.step());
-  return found ? std::clamp<std::int64_t>(query.integer(0), 0, kLargest) : 0;
+  DCMT_ASSIGN_OR_RETURN(const std::optional<std::int64_t> value, meta_integer(database, key));
+  return std::clamp<std::int64_t>(value.value_or(0), 0, kLargest);
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include "trace/base/printable.h"
 #include "trace/sql/limits.h"
 #include "trace/sql/meta_keys.h"
+#include "trace/sql/read_meta.h"
 #include "trace/sql/row_io.h"
 
 namespace dcmt::analyzer {
@@ -25,10 +26,8 @@ Expected<std::optional<std::int64_t>> integer_of(Statement& query) {
   return value;
 }
 
-Expected<std::int64_t> meta_integer(Database& database, std::string_view key) {
-  DCMT_ASSIGN_OR_RETURN(Statement query, database.prepare("SELECT value FROM meta WHERE key = ?"));
-  query.bind(1, key);
-  DCMT_ASSIGN_OR_RETURN(std::optional<std::int64_t> value, integer_of(query));
+Expected<std::int64_t> number_of_meta(Database& database, std::string_view key) {
+  DCMT_ASSIGN_OR_RETURN(const std::optional<std::int64_t> value, meta_integer(database, key));
   return std::clamp<std::int64_t>(value.value_or(0), 0, kLargest);
 }
 
@@ -68,9 +67,9 @@ Expected<Pyramid> Pyramid::open(Database& database) {
   DCMT_ASSIGN_OR_RETURN(pyramid.stored_, is_stored(database));
   if (!pyramid.stored_) DCMT_RETURN_IF_ERROR(build_pyramid(database, "temp"));
 
-  DCMT_ASSIGN_OR_RETURN(std::int64_t last, meta_integer(database, meta::kLastSeq));
-  DCMT_ASSIGN_OR_RETURN(std::int64_t end, meta_integer(database, meta::kEndNs));
-  DCMT_ASSIGN_OR_RETURN(std::int64_t start, meta_integer(database, meta::kStartNs));
+  DCMT_ASSIGN_OR_RETURN(std::int64_t last, number_of_meta(database, meta::kLastSeq));
+  DCMT_ASSIGN_OR_RETURN(std::int64_t end, number_of_meta(database, meta::kEndNs));
+  DCMT_ASSIGN_OR_RETURN(std::int64_t start, number_of_meta(database, meta::kStartNs));
   pyramid.start_ = TimeNs(start);
   pyramid.end_ = {last + 1, end};
   DCMT_RETURN_IF_ERROR(pyramid.load_devices());

@@ -13,6 +13,7 @@
 #include "convert/redact/names.h"
 #include "convert/redact/shipped_origins.h"
 #include "trace/sql/meta_keys.h"
+#include "trace/sql/read_meta.h"
 #include "trace/sql/schema.h"
 #include "trace/sql/trace_file.h"
 #include "trace/tables/texts.h"
@@ -152,11 +153,8 @@ class Redaction {
   /// The rows name files, functions and operators. The copy's rows name each matching frame and operator, with the
   /// names of the copy.
   Status copy_origins() {
-    std::vector<analyzer::OriginRow> rows;
-    const std::string key = meta::kOrigins;
-    DCMT_RETURN_IF_ERROR(
-        each_row(source_, "SELECT value FROM meta WHERE key = '" + key + "'",
-                 [&](const Statement& row) { rows = analyzer::origin_rows(std::string(row.text(0))); }));
+    DCMT_ASSIGN_OR_RETURN(const std::string origins, meta_text(source_, meta::kOrigins));
+    const std::vector<analyzer::OriginRow> rows = analyzer::origin_rows(origins);
     std::string text;
     const auto add = [&](const analyzer::OriginRow& row, const std::string& about) {
       text += (is_shipped_origin(row.origin) ? row.origin : names_.without_names(row.origin)) + "\t" + about + "\t" +
@@ -179,7 +177,7 @@ class Redaction {
     }));
     if (text.empty()) return {};
     DCMT_ASSIGN_OR_RETURN(Statement insert, copy_.prepare("INSERT OR REPLACE INTO meta(key, value) VALUES(?, ?)"));
-    insert.bind(1, std::string_view(key));
+    insert.bind(1, std::string_view(meta::kOrigins));
     insert.bind(2, std::string_view(text));
     return insert.run();
   }

@@ -10,6 +10,7 @@
 #include "trace/base/printable.h"
 #include "trace/base/scratch_folder.h"
 #include "trace/sql/meta_keys.h"
+#include "trace/sql/read_meta.h"
 #include "trace/sql/trace_file.h"
 
 namespace dcmt::load {
@@ -94,11 +95,8 @@ Expected<std::vector<std::string>> traces_of(const std::string& path) {
 
 Expected<std::int64_t> rank_of(const std::string& path) {
   DCMT_ASSIGN_OR_RETURN(Database database, open_trace(path));
-  DCMT_ASSIGN_OR_RETURN(Statement query,
-                        database.prepare("SELECT value FROM meta WHERE key = ? AND typeof(value) = 'integer'"));
-  query.bind(1, std::string_view(meta::kRank));
-  DCMT_ASSIGN_OR_RETURN(const bool row, query.step());
-  return row ? query.integer(0) : -1;
+  DCMT_ASSIGN_OR_RETURN(const std::optional<std::int64_t> rank, meta_integer(database, meta::kRank));
+  return rank.value_or(-1);
 }
 
 Expected<std::shared_ptr<Session>> open_session(const std::string& path, const analyzer::Watch& watch) {

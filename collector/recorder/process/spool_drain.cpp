@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "trace/sql/meta_keys.h"
+#include "trace/sql/read_meta.h"
 #include "trace/sql/trace_file.h"
 
 namespace dcmt::recorder {
@@ -20,10 +21,7 @@ constexpr auto kGivenUpAfter = std::chrono::milliseconds(100);
 
 Expected<std::string> trace_state(const std::string& trace_path) {
   DCMT_ASSIGN_OR_RETURN(Database database, open_trace(trace_path));
-  DCMT_ASSIGN_OR_RETURN(Statement query, database.prepare("SELECT value FROM meta WHERE key = ?"));
-  query.bind(1, std::string_view(meta::kState));
-  DCMT_ASSIGN_OR_RETURN(const bool has_row, query.step());
-  return has_row ? std::string(query.text(0)) : std::string();
+  return meta_text(database, meta::kState);
 }
 
 SpoolDrain::SpoolDrain(spool::SpoolReader spool, TraceWriter writer)
