@@ -59,10 +59,13 @@ bool puts(std::string_view rest) {
   return entry && rest.starts_with('=') && !rest.starts_with("==");
 }
 
-/// True for `name = [*name, x]` and `name = Link(x, name)`, from behind the first name.
+/// True for `name = [*name, x]` and `name = Link(x, name)`, from behind the first name. Not for a part of it, `name =
+/// name.next`.
 bool renews(std::string_view rest, std::string_view name) {
   rest = trimmed(rest);
   if (!rest.starts_with('=') || rest.starts_with("==")) return false;
+  const auto is_of_object = [](char letter) { return is_of_name(letter) || letter == '.'; };
+  if (std::ranges::all_of(trimmed(rest.substr(1)), is_of_object)) return false;
   for (std::size_t at = rest.find(name); at != npos; at = rest.find(name, at + 1)) {
     const std::string_view behind = rest.substr(at + name.size());
     const bool is_whole = !is_of_name(rest[at - 1]) && (behind.empty() || !is_of_name(behind.front()));
@@ -144,6 +147,7 @@ bool leaves_as_it_is(std::string_view before) {
 constexpr std::array<std::string_view, 5> kAddingWords = {"add", "append", "attach", "push", "register"};
 /// Shorter names are words of other names, too.
 constexpr std::size_t kShortestOne = 4;
+constexpr std::string_view kRegistry = "registry";
 
 /// Without underscores and capitals: "addhandler" of "addHandler" and "add_handler".
 std::string in_one_word(std::string_view name) {
@@ -154,10 +158,11 @@ std::string in_one_word(std::string_view name) {
   return word;
 }
 
-/// One of a collection's entries, in one word: "handler" of "handlers", "entry" of "_entries"; empty: its name is in
-/// the singular, or too short.
+/// One of a collection's entries, in one word: "handler" of "handlers", "entry" of "_entries", "kl" of "_KL_REGISTRY";
+/// empty: its name is in the singular, or too short.
 std::string one_of(std::string_view collection) {
   std::string word = in_one_word(collection);
+  if (word.ends_with(kRegistry)) return word.substr(0, word.size() - kRegistry.size());
   if (!word.ends_with('s') || word.ends_with("ss")) return {};
   word.pop_back();
   if (word.ends_with("ie")) word.replace(word.size() - 2, 2, "y");
@@ -252,6 +257,10 @@ bool calls_function(std::string_view line, std::string_view function, const std:
     const std::string_view object = before.substr(0, before.ends_with('.') ? before.size() - 1 : 0);
     return rest.starts_with('(') && of(last_word(object));
   });
+}
+
+bool make_something(std::string_view arguments) {
+  return arguments.size() > 2 && arguments.find_first_of("([+-*/@", 1) != npos;
 }
 
 }  // namespace dcmt::analyzer

@@ -41,4 +41,10 @@ namespace dcmt::analyzer {
 [[nodiscard]] bool calls_function(std::string_view line, std::string_view function,
                                   const std::function<bool(std::string_view object)>& of);
 
+/// For calls_function(): a method of any object.
+inline constexpr auto kAnyObject = [](std::string_view) { return true; };
+
+/// True if a call with these arguments may be given what the line makes: `kept.add(net(x))`, but not `agent.play()`.
+[[nodiscard]] bool make_something(std::string_view arguments);
+
 }  // namespace dcmt::analyzer

@@ -8,6 +8,7 @@
 #include <string>
 #include <utility>
 
+#include "analyzer/source/found_by_way.h"
 #include "analyzer/source/holder_path.h"
 #include "analyzer/source/other_names.h"
 #include "analyzer/source/parameters.h"
@@ -20,7 +21,6 @@ namespace dcmt::analyzer {
 namespace {
 
 constexpr std::size_t kLongestText = 100;  ///< of a statement, characters
-constexpr auto kAnyObject = [](std::string_view) { return true; };
 
 StoringStatement statement(const FoundLine& found) {
   const auto& [file, line] = found;
@@ -28,17 +28,6 @@ StoringStatement statement(const FoundLine& found) {
           .text = printable(line->text.substr(0, kLongestText)),
           .file = file->path,
           .line = line->number};
-}
-
-/// Those for which it holds, if there are any; else all.
-template <class Holds>
-FoundLines rather(FoundLines found, Holds holds) {
-  if (std::ranges::any_of(found, holds)) std::erase_if(found, [&](const FoundLine& each) { return !holds(each); });
-  return found;
-}
-
-bool uses_value(const FoundLine& found) {
-  return found.file->values.names_one(*found.line) || found.file->values.makes(*found.line);
 }
 
 /// The text in the quotes of "['logits']…" or "[\"logits\"]…"; empty if the text does not begin so.
@@ -123,17 +112,18 @@ FoundLines by_own_name(const UserFiles& files, std::string_view holder) {
   });
 }
 
+/// False for a statement that a module runs once.
+bool may_run_again(const FoundLine& found) {
+  const std::size_t number = found.line->number;
+  return !found.file->source.function_of(*found.line).empty() || found.file->source.loop_around(number, number) != 0;
+}
+
 /// Calls of methods that are named after a collection from the holder on: `log.addHandler(h)` after "log.handlers[0]".
 FoundLines added_by_name(const UserFiles& files, std::string_view holder, std::string_view way) {
   const std::set<std::string_view> collections = attributes_from_holder(holder, way);
   return files.everywhere([&](const UserFile& file) {
     return lines_of(file, [&](const PythonSource::Line& line) { return adds_by_name(line.bare, collections); });
   });
-}
-
-/// True if a call with these arguments may be given what the line makes: `kept.add(net(x))`, but not `agent.play()`.
-bool make_something(std::string_view arguments) {
-  return arguments.size() > 2 && arguments.find_first_of("([+-*/@", 1) != npos;
 }
 
 /// Statements that use an object of the path: they call one of its methods, or give it an entry.
@@ -205,57 +195,6 @@ FoundLines back_links_in(const UserFile& file, std::string_view holder) {
   });
 }
 
-/// Statements in which a library made it within a method of an object of the path: `opt.step()` for "main: opt.state".
-FoundLines own_methods_in(const UserFile& file, std::string_view holder) {
-  const std::set<std::string_view> names = names_on_path(holder);
-  return lines_of(file, [&](const PythonSource::Line& line) {
-    return file.innermost.contains(line.number) && calls_method_of(line.bare, names);
-  });
-}
-
-/// The variables of closures by which the way leads: "captured" of "hooks[3].__closure__['captured'][0]".
-std::set<std::string_view> closures_on(std::string_view way) {
-  constexpr std::string_view kClosure = ".__closure__['";
-  std::set<std::string_view> names;
-  for (std::size_t at = way.find(kClosure); at != npos; at = way.find(kClosure, at + 1)) {
-    const std::string_view name = way.substr(at + kClosure.size());
-    names.insert(name.substr(0, name.find('\'')));
-  }
-  return names;
-}
-
-/// Statements that pass on a function by which the way to what is kept leads: a callback with what it captures, whose
-/// object it has, or with its arguments.
-FoundLines callbacks_in(const UserFile& file, std::string_view way) {
-  const bool has_object = way.find(".__self__") != npos, has_arguments = way.find("args[") != npos;
-  const std::set<std::string_view> captured = closures_on(way);
-  std::set<std::string_view> functions;
-  if (has_object || has_arguments) functions = file.source.functions();
-  for (const PythonSource::Line& line : file.source.lines()) {
-    if (std::ranges::any_of(captured, [&](std::string_view name) { return has_name(line.bare, name); }) &&
-        file.source.function_around(line) != 0)
-      functions.insert(file.source.function_of(line));
-  }
-  const FoundLines found =
-      lines_of(file, [&](const PythonSource::Line& line) { return passes_function(line.bare, functions, has_object); });
-  return has_arguments ? rather(found, uses_value) : found;
-}
-
-/// Statements that give the variable its value, an object of C that keeps what it yields: `rows =
-/// itertools.cycle(read())`.
-FoundLines makers_in(const UserFile& file, std::string_view holder) {
-  const PathEnd target = end_of_path(holder.substr(0, holder.find(" (", holder.find(": ") + 1)));
-  return lines_of(file, [&](const PythonSource::Line& line) {
-    const std::string_view code = trimmed(line.bare);
-    if (target.attribute) return attributes_given_by(code).contains(target.name);
-    const bool counts = target.function.empty() || file.source.is_within(line, target.function);
-    return counts && !code.starts_with("for ") && names_given_by(code).contains(target.name);
-  });
-}
-
-/// True if the way leads to the storage inside an object of C: "main: rows (saved)[0]".
-bool leads_inside(std::string_view way) { return way.find(" (saved)") != npos || way.find(" (ahead)") != npos; }
-
 /// The functions that have one of the statements, but not the one with the variable that leads to the holder: calls of
 /// the others are on the way to it.
 std::set<std::string_view> functions_of(const FoundLines& statements, std::string_view holder) {
@@ -314,41 +253,11 @@ std::vector<StoringStatement> texts_of(const FoundLines& found) {
   return texts;
 }
 
-/// Statements that give what they make on, by a call whose result nobody has: `warnings.warn(Spike(grad.clone()))`.
-FoundLines given_on_in(const UserFile& file, std::string_view) {
-  return lines_of(file, [&](const PythonSource::Line& line) {
-    const std::string_view call = trimmed(line.bare);
-    const std::size_t open = call.find('(');
-    return file.innermost.contains(line.number) && open != npos && make_something(call.substr(open)) &&
-           file.source.fate_of_what_is_made_at(line.number).kind == PythonSource::Fate::Kind::kDropped;
-  });
-}
-
-/// Calls that make the coroutines or generators by which the way leads: `create_task(self.close_on(stop, session))`.
-FoundLines suspended_in(const UserFile& file, std::string_view holder, std::string_view way) {
-  const std::set<std::string_view> functions = suspended_from_holder(holder, way);
-  return lines_of(file, [&](const PythonSource::Line& line) {
-    return std::ranges::any_of(functions,
-                               [&](std::string_view each) { return calls_function(line.bare, each, kAnyObject); });
-  });
-}
-
 /// Backward passes that give gradients a graph: `loss.backward(create_graph=True)`.
 FoundLines graphs_of_gradients_in(const UserFile& file, std::string_view) {
   return lines_of(file, [](const PythonSource::Line& line) {
     return calls_function(line.bare, "backward", kAnyObject) && has_name(line.bare, "create_graph");
   });
-}
-
-/// Where neither a name of the holder nor what was made is in a statement that says it.
-FoundLines by_way(const UserFiles& files, std::string_view holder, std::string_view way) {
-  FoundLines found = files.all([&](const UserFile& file) { return suspended_in(file, holder, way); });
-  if (found.empty()) found = files.all([&](const UserFile& file) { return callbacks_in(file, way); });
-  if (found.empty()) found = files.all([&](const UserFile& file) { return own_methods_in(file, holder); });
-  if (found.empty() && leads_inside(way))
-    found = files.all([&](const UserFile& file) { return makers_in(file, holder); });
-  if (found.empty()) found = files.all([&](const UserFile& file) { return given_on_in(file, holder); });
-  return found;
 }
 
 Storing stored_in(const UserFiles& files, std::string_view holder, std::string_view way) {
@@ -372,7 +281,7 @@ Storing stored_in(const UserFiles& files, std::string_view holder, std::string_v
   const GivenTo given_to(files, holder);
   if (statements.empty()) statements = given_to.statements();
   if (statements.empty()) statements = by_own_name(files, holder);
-  if (statements.empty()) statements = added_by_name(files, holder, way);
+  if (statements.empty()) statements = rather(added_by_name(files, holder, way), may_run_again);
   FoundLines uses = files.everywhere([&](const UserFile& file) { return entries_used_in(file, statements, holder); });
   std::ranges::move(given_to.uses(), std::back_inserter(uses));
   FoundLines calls = calls_of(files, statements, holder);
@@ -398,7 +307,8 @@ Storing stored_in(const UserFiles& files, std::string_view holder, std::string_v
     statements = in(links_in);
     calls = calls_of(files, statements, holder);
   }
-  if (statements.empty() && calls.empty() && passes.empty()) return {texts_of(by_way(files, holder, way)), {}, {}};
+  if (statements.empty() && calls.empty() && passes.empty())
+    return {texts_of(found_by_way(files, holder, way)), {}, {}};
   const bool is_shown = std::ranges::any_of(statements, uses_value) || !calls.empty();
   if (!is_shown) calls = std::move(passes);
   // A comprehension in the statement is called by it.

@@ -45,6 +45,18 @@ template <class Counts>
   return found;
 }
 
+/// Those for which it holds, if there are any; else all.
+template <class Holds>
+[[nodiscard]] FoundLines rather(FoundLines found, Holds holds) {
+  if (std::ranges::any_of(found, holds)) std::erase_if(found, [&](const FoundLine& each) { return !holds(each); });
+  return found;
+}
+
+/// True if the line names what was made, or makes it.
+[[nodiscard]] inline bool uses_value(const FoundLine& found) {
+  return found.file->values.names_one(*found.line) || found.file->values.makes(*found.line);
+}
+
 class UserFiles {
  public:
   /// Those through which storages were made, and others. Both arguments must outlive it.
