@@ -19,7 +19,7 @@
 #include "collector/scan/graph/source_files.h"
 #include "collector/scan/memory/core_file.h"
 #include "collector/scan/memory/process_memory.h"
-#include "collector/scan/native/native_search.h"
+#include "collector/scan/native_holders.h"
 #include "collector/scan/process/stated_layout.h"
 #include "collector/scan/process/versions.h"
 
@@ -30,13 +30,6 @@ namespace {
 /// objects of the process.
 constexpr GraphLimits kNear{.dearest = 2, .most_edges = 150'000};
 constexpr std::uint64_t kLongestNear = 65'536;  // entries
-
-/// A storage without holders.
-HeldStorage held_storage(const StorageFields& fields) {
-  HeldStorage held;
-  static_cast<StorageFields&>(held) = fields;
-  return held;
-}
 
 /// What is needed to name holders.
 struct Naming {
@@ -142,91 +135,25 @@ void add_containers(const std::vector<NodeIndex>& nodes, const std::vector<Stora
   }
 }
 
-using OpenSource = std::function<Expected<std::unique_ptr<MemorySource>>()>;
-
-/// For one storage: limit of the paths from which its holders are named.
-constexpr std::size_t kMostWays = 16;
-
-bool is_unnamed(const HeldStorage& held) { return held.holders.empty() && held.role == Role::kNone; }
-
-/// True if nothing leads to so many bytes of the storages in question that a search is worth its cost.
-bool is_worth_search(const InQuestion& in_question, const Census& census, Mirror& memory, const TorchLayout& torch) {
-  std::vector<Address> named;
-  for (const HeldStorage& held : census.storages) {
-    if (!is_unnamed(held)) named.push_back(held.storage);
-  }
-  std::ranges::sort(named);
-  std::uint64_t bytes = 0;
-  for (const Address storage : in_question.storages) {
-    if (std::ranges::binary_search(named, storage)) continue;
-    const StorageFields fields = storage_fields(storage, memory, torch);
-    if (is_plausible(fields, memory)) bytes += fields.bytes;
-  }
-  return bytes > 0 && bytes >= in_question.least;
-}
-
-/// Adds storages that no Python object leads to, with their holders in C++.
-Status add_native_holders(const CensusOptions& options, Naming& naming, Mirror& memory, const OpenSource& open,
-                          ProcessTypes& types, Address runtime, Census& census) {
-  std::vector<Range> data;
-  std::vector<Address> unnamed;
-  for (const HeldStorage& held : census.storages) {
-    data.push_back({held.data, held.data + held.bytes});
-    if (is_unnamed(held)) unnamed.push_back(held.storage);
-  }
-  NativeSearch search(memory, types, naming.graph, naming.paths, runtime, options.variables, std::move(data));
-  const auto seen = std::ssize(census.storages);
-  for (const Address storage : search.unseen_storages(options.smallest)) {
-    const StorageFields fields = storage_fields(storage, memory, types.torch);
-    if (!is_plausible(fields, memory)) continue;
-    census.storages.push_back(held_storage(fields));
-    unnamed.push_back(storage);
-  }
-  if (options.native == Native::kProved) {
-    std::erase_if(unnamed,
-                  [&](Address storage) { return !std::ranges::binary_search(options.in_question.storages, storage); });
-  }
-  search.search(unnamed);
-  // The second reading of Python's objects was made before the search, so it is older than the memory that the search
-  // has read.
-  DCMT_ASSIGN_OR_RETURN(const std::unique_ptr<MemorySource> source, open());
-  Mirror fresh(*source);
-  SecondReading second(naming.graph, fresh, types, runtime, nullptr, options.variables);
-  Proof proof = search.proof_by(fresh);
-  // What looks like a storage is one only if a second reading finds it again.
-  const auto is_gone = [&](const HeldStorage& held) {
-    return !still_lives(held, fresh, types.torch) || fresh.word(held.storage) != memory.word(held.storage);
-  };
-  census.storages.erase(std::remove_if(census.storages.begin() + seen, census.storages.end(), is_gone),
-                        census.storages.end());
+/// Adds what holds the storages to which no path was found, and the storages that are not in the graph.
+void add_native_holders(NativeHeld native, Census& census) {
+  std::ranges::move(native.unseen, std::back_inserter(census.storages));
   for (HeldStorage& held : census.storages) {
-    const bool lives = still_lives(held, fresh, types.torch);
-    for (NativeHolder& holder : search.holders_of(held.storage, kMostWays, proof, second)) {
-      const bool counts = options.native == Native::kAll || holder.proved;
-      if (!counts || held.holders.size() >= options.paths) break;
-      Holder native;
-      native.path = std::move(holder.path);
-      native.place = std::move(holder.place);
-      native.confirmed = holder.confirmed && lives;
-      held.holders.push_back(std::move(native));
-    }
+    if (!held.holders.empty() || held.role != Role::kNone) continue;
+    const auto found = native.holders.find(held.storage);
+    if (found != native.holders.end()) held.holders = std::move(found->second);
   }
-  census.bytes_read += fresh.bytes_read();
-  return {};
+  census.bytes_read += native.bytes_read;
 }
 
 /// Adds every live storage.
-Status add_living(const std::vector<StorageOf>& small, Naming& naming, Mirror& memory, const OpenSource& open,
-                  ProcessTypes& types, Address runtime, Census& census) {
-  std::vector<Range> data;
+Status add_living(const CensusOptions& options, const std::vector<StorageOf>& small, const ExploredGraph& explored,
+                  const OpenSource& open, Census& census) {
   std::vector<Address> found;
-  for (const HeldStorage& held : census.storages) {
-    data.push_back({held.data, held.data + held.bytes});
-    found.push_back(held.storage);
-  }
-  for (const StorageOf& each : small) found.push_back(naming.graph.nodes()[each.node].address);
-  NativeSearch search(memory, types, naming.graph, naming.paths, runtime, {}, std::move(data));
-  for (const Address storage : search.unseen_storages(1)) found.push_back(storage);
+  for (const HeldStorage& held : census.storages) found.push_back(held.storage);
+  for (const StorageOf& each : small) found.push_back(explored.graph.nodes()[each.node].address);
+  for (const Address storage : unseen_storages(options, explored, 1)) found.push_back(storage);
+  auto& [graph, memory, types, paths, runtime] = explored;
   DCMT_ASSIGN_OR_RETURN(const std::unique_ptr<MemorySource> source, open());
   Mirror fresh(*source);
   for (const Address storage : found) {
@@ -326,6 +253,7 @@ Expected<Census> Censuses::take(const CensusOptions& options) {
   const GraphLimits limits = is_near ? kNear : GraphLimits{};
   Graph graph(objects, limits);
   OwnModules* const own = is_near ? &state_->own_modules : nullptr;
+  NativeMemoryAhead native_memory(options, state_->source);
   if (has_python) {
     for (NamedRoot& each : named_roots(memory, types, text, state_->versions.runtime, own)) {
       graph.add_root(std::move(each.root), each.cost);
@@ -365,6 +293,13 @@ Expected<Census> Censuses::take(const CensusOptions& options) {
                 ContainerSearch(graph, types.names)};
   naming.paths.set_frozen(std::move(collected.frozen));
   naming.paths.set_collector_off(collector_is_off(memory, types, state_->versions.runtime));
+  const ExploredGraph explored{graph, memory, types, naming.paths, state_->versions.runtime};
+  const bool wants_native = options.native == Native::kAll ||
+                            (options.native == Native::kProved && is_worth_search(options.in_question, explored));
+  NativeHeld native;
+  if (wants_native && options.has_ended) {
+    DCMT_ASSIGN_OR_RETURN(native, native_held(options, explored, state_->source, native_memory.take()));
+  }
   Owners owners(graph, memory, types, text, naming.paths);
   const Modules modules(graph, naming.paths, text, options.modules);
   census.modules = modules.named();
@@ -374,7 +309,7 @@ Expected<Census> Censuses::take(const CensusOptions& options) {
     const StorageFields fields = storage_fields(graph.nodes()[node].address, memory, types.torch);
     // A storage without data keeps no memory: storages of fake tensors have sizes of gigabytes.
     if (!is_plausible(fields, memory) && !is_plausible(fields, fresh)) continue;
-    HeldStorage held = held_storage(fields);
+    HeldStorage held(fields);
     if (held.bytes < options.smallest) {
       small.push_back({node, held.bytes});
       continue;
@@ -409,14 +344,11 @@ Expected<Census> Censuses::take(const CensusOptions& options) {
     for (std::size_t i = 0; i < nodes.size(); ++i) all.push_back({nodes[i], census.storages[i].bytes});
     census.retained = name_retained(all, options, naming, memory, text);
   }
-  if (options.native == Native::kAll ||
-      (options.native == Native::kProved && is_worth_search(options.in_question, census, memory, types.torch))) {
-    DCMT_RETURN_IF_ERROR(
-        add_native_holders(options, naming, memory, state_->source, types, state_->versions.runtime, census));
+  if (wants_native && !options.has_ended) {
+    DCMT_ASSIGN_OR_RETURN(native, native_held(options, explored, state_->source, std::nullopt));
   }
-  if (options.living && !is_near) {
-    DCMT_RETURN_IF_ERROR(add_living(small, naming, memory, state_->source, types, state_->versions.runtime, census));
-  }
+  add_native_holders(std::move(native), census);
+  if (options.living && !is_near) DCMT_RETURN_IF_ERROR(add_living(options, small, explored, state_->source, census));
   state_->read_before = memory.ranges_used();
   state_->read_again_before = fresh.ranges_used();
   // If the process ended meanwhile, only a part was read.

@@ -45,6 +45,9 @@ struct CommonContainer {
 };
 
 struct HeldStorage : StorageFields {
+  HeldStorage() = default;
+  explicit HeldStorage(const StorageFields& fields) : StorageFields(fields) {}
+
   Role role = Role::kNone;
   std::vector<Holder> holders;            ///< different paths, the most readable one first; empty if none was found
   std::vector<std::uint32_t> containers;  ///< indexes into Census::containers whose entries lead to the storage
@@ -121,6 +124,9 @@ struct CensusOptions {
   /// long as the census without it, and keeps no copy of the memory.
   Native native = Native::kNo;
   InQuestion in_question = {};  ///< for Native::kProved
+  /// The program has ended, and waits for a while: its C++ memory is read first.
+  bool has_ended = false;
+  std::vector<Range> data = {};  ///< known data of storages, which contains no objects
   /// Lists every storage of any size that has data and was alive in two readings, even if no Python object leads to it.
   /// Only with Scope::kAll; fails in a program without Python.
   bool living = false;

@@ -93,6 +93,12 @@ class Lifetimes {
     blocks_.each(visit);
   }
 
+  /// Calls `visit(address, bytes)` for every live block that is followed on its own.
+  template <class Visit>
+  void each_wide_block(Visit&& visit) const {
+    for (const auto& [address, bytes] : wide_blocks_) visit(address, bytes);
+  }
+
   /// The rows of all live storages, by address.
   [[nodiscard]] std::unordered_map<std::uint64_t, RowId> living_storages() const;
 

@@ -64,6 +64,14 @@ scan::InQuestion ReadingNeeds::without_holder(bool has_ended) const {
   return in_question;
 }
 
+std::vector<scan::Range> ReadingNeeds::data_of_storages() const {
+  std::vector<scan::Range> data;
+  lifetimes_.each_wide_block([&](std::uint64_t address, std::int64_t bytes) {
+    data.push_back({address, address + static_cast<std::uint64_t>(bytes)});
+  });
+  return data;
+}
+
 bool ReadingNeeds::lacks_holders() const {
   const std::int64_t until = settled_until();
   const std::int64_t bytes =

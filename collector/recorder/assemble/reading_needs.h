@@ -56,7 +56,9 @@ class ReadingNeeds {
   /// The storages of which no reading has a holder, and how many bytes of them are worth a search of C++ memory.
   /// @param has_ended  the program has ended; otherwise those that its latest step may still use are left out
   [[nodiscard]] scan::InQuestion without_holder(bool has_ended) const;
-  /// True if so many bytes of them have outlived their step that the ended program is worth a reading.
+  /// Memory of followed blocks: no object is in it.
+  [[nodiscard]] std::vector<scan::Range> data_of_storages() const;
+  /// True if so many bytes without a holder have outlived their step that the ended program is worth a reading.
   [[nodiscard]] bool lacks_holders() const;
   /// True if something outlived its step and no reading has found it, or one found it without a holder.
   [[nodiscard]] bool wants_reading() const;

@@ -183,6 +183,8 @@ void Readings::start(MemoryReader& reader, scan::Scope scope, bool for_objects) 
   if (scope == scan::Scope::kAll) {
     options.native = scan::Native::kProved;
     options.in_question = assembler.readings().without_holder(program_ended_);
+    options.data = assembler.readings().data_of_storages();
+    options.has_ended = program_ended_;
   }
   options.variables = assembler.readings().cpp_variables(pid_);
   options.shapes = assembler.readings().cpp_shapes();

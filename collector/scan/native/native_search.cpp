@@ -2,13 +2,9 @@
 
 #include <algorithm>
 
-#include "collector/scan/process/elf_symbols.h"
-
 namespace dcmt::scan {
 namespace {
 
-/// Limit of searched memory: more would take seconds.
-constexpr std::uint64_t kMostMemory = std::uint64_t{8} << 30;
 /// Limit of objects between a storage and its holder.
 constexpr int kDeepest = 16;
 constexpr std::size_t kMostObjects = 20'000;
@@ -16,7 +12,6 @@ constexpr std::size_t kMostObjects = 20'000;
 constexpr std::size_t kMostPointers = 256;
 constexpr Address kLargestObject = Address{64} << 20;
 
-constexpr Address kVirtualTable = 16;  // distance from a virtual table's symbol to the address in objects
 constexpr Address kReferenceCount = 8;
 constexpr std::uint32_t kMostReferences = 1'000'000;
 
@@ -46,7 +41,7 @@ bool is_allocator(std::string_view root) { return root.find("Allocator") != std:
 }  // namespace
 
 NativeSearch::NativeSearch(Mirror& memory, ProcessTypes& types, const Graph& graph, Paths& paths, Address runtime,
-                           std::span<const CppVariable> variables, std::vector<Range> data)
+                           std::span<const CppVariable> variables, NativeMemory found)
     : memory_(memory),
       types_(types),
       graph_(graph),
@@ -54,7 +49,7 @@ NativeSearch::NativeSearch(Mirror& memory, ProcessTypes& types, const Graph& gra
       thread_locals_(memory, types.python, runtime),
       libraries_(memory.source()),
       variables_(variables, memory),
-      words_(memory.source(), std::move(data), !variables_.empty()) {
+      found_(std::move(found)) {
   const std::vector<GraphNode>& nodes = graph.nodes();
   for (NodeIndex node = 1; node < nodes.size(); ++node) {
     if (!is_python_object(nodes[node].kind) || !graph.is_rooted(node)) continue;
@@ -63,44 +58,25 @@ NativeSearch::NativeSearch(Mirror& memory, ProcessTypes& types, const Graph& gra
     python_objects_.emplace_back(nodes[node].address, node);
   }
   std::ranges::sort(python_objects_);
+  for (const Address tensor : found_.tensors) {
+    if (is_alive(tensor)) tensors_[memory_.word(tensor + types_.torch.tensor_storage)].push_back(tensor);
+  }
 }
 
 bool NativeSearch::is_alive(Address object) {
-  const std::optional<Range> piece = heap_.containing(object);
+  const std::optional<Range> piece = found_.heap.containing(object);
   const auto references = memory_.value<std::uint32_t>(object + kReferenceCount);
   return piece && piece->begin == object && references > 0 && references < kMostReferences;
 }
 
 std::vector<Address> NativeSearch::unseen_storages(std::uint64_t smallest) {
-  const MemorySource& source = memory_.source();
-  const auto storage_table = symbol_address(source, "/libc10.so", "_ZTVN3c1011StorageImplE");
-  const auto tensor_table = symbol_address(source, "/libc10.so", "_ZTVN3c1010TensorImplE");
-  if (!storage_table || !tensor_table || words_.bytes() > kMostMemory) return {};
-  std::vector<Address> storages;
-  std::vector<Address> tensors;
-  words_.each_first_block([&](const Region& region, Address, std::span<const std::byte> bytes) {
-    if (HeapChunks::is_heap(region, bytes)) pointers_.add_heap({region.begin, region.end});
+  std::vector<Address> unseen;
+  std::ranges::copy_if(found_.storages, std::back_inserter(unseen), [&](Address storage) {
+    return is_alive(storage) && graph_.find(storage, Kind::kStorage) == 0 &&
+           memory_.word(storage + types_.torch.storage_data) != 0 &&
+           memory_.word(storage + types_.torch.storage_bytes) >= smallest;
   });
-  words_.each_block([&](const Region& region, Address at, std::span<const std::byte> bytes) {
-    heap_.add_block(region, at, bytes);
-    pointers_.add_block(at, bytes);
-    for (std::size_t offset = 0; offset < bytes.size(); offset += 8) {
-      Address word = 0;
-      std::memcpy(&word, bytes.data() + offset, 8);
-      if (word == *storage_table + kVirtualTable) storages.push_back(at + offset);
-      if (word == *tensor_table + kVirtualTable) tensors.push_back(at + offset);
-    }
-  });
-  heap_.finish();
-  for (const Address tensor : tensors) {
-    if (is_alive(tensor)) tensors_[memory_.word(tensor + types_.torch.tensor_storage)].push_back(tensor);
-  }
-  std::erase_if(storages, [&](Address storage) {
-    return !is_alive(storage) || graph_.find(storage, Kind::kStorage) != 0 ||
-           memory_.word(storage + types_.torch.storage_data) == 0 ||
-           memory_.word(storage + types_.torch.storage_bytes) < smallest;
-  });
-  return storages;
+  return unseen;
 }
 
 NativeSearch::ObjectIndex NativeSearch::object_at(Range range) {
@@ -146,7 +122,7 @@ void NativeSearch::add_pointer(ObjectIndex object, Address place) {
     objects_[object].pointers.push_back({place, true, 0});
     return;
   }
-  const std::optional<Range> piece = heap_.containing(place);
+  const std::optional<Range> piece = found_.heap.containing(place);
   if (!piece || piece->begin == objects_[object].range.begin || piece->end - piece->begin > kLargestObject) return;
   if (objects_.size() >= kMostObjects) return;
   const ObjectIndex holder = object_at(*piece);
@@ -160,7 +136,7 @@ void NativeSearch::find_pointers(std::size_t first) {
     targets.emplace_back(objects_[i].range.begin, static_cast<ObjectIndex>(i));
   }
   std::ranges::sort(targets);
-  pointers_.each_to<ObjectIndex>(targets, [&](Address place, ObjectIndex object) { add_pointer(object, place); });
+  found_.pointers.each_to<ObjectIndex>(targets, [&](Address place, ObjectIndex object) { add_pointer(object, place); });
 }
 
 void NativeSearch::search(const std::vector<Address>& storages) {
@@ -181,7 +157,7 @@ void NativeSearch::search(const std::vector<Address>& storages) {
 }
 
 Proof NativeSearch::proof_by(Mirror& fresh) {
-  return {objects_, References(fresh, types_.cpp_types, heap_), [this](Address place) { return root_at(place); }};
+  return {objects_, References(fresh, types_.cpp_types, found_.heap), [this](Address place) { return root_at(place); }};
 }
 
 bool NativeSearch::is_proved(Address storage, Proof& proof) const {

@@ -10,10 +10,8 @@
 #include "collector/scan/graph/confirm.h"
 #include "collector/scan/graph/graph.h"
 #include "collector/scan/graph/paths.h"
-#include "collector/scan/native/heap_chunks.h"
-#include "collector/scan/native/heap_pointers.h"
 #include "collector/scan/native/library_data.h"
-#include "collector/scan/native/memory_words.h"
+#include "collector/scan/native/native_memory.h"
 #include "collector/scan/native/proof.h"
 #include "collector/scan/native/stack_variables.h"
 #include "collector/scan/native/thread_locals.h"
@@ -30,15 +28,14 @@ struct NativeHolder {
 /// Needs glibc's malloc, to find the bounds of objects. Not thread-safe; for one explored graph.
 class NativeSearch {
  public:
-  /// `runtime` is the address of _PyRuntime. `data`: the data of the graph's storages, which contains no objects.
+  /// `runtime` is the address of _PyRuntime. `found`: what was found in the process's memory.
   NativeSearch(Mirror& memory, ProcessTypes& types, const Graph& graph, Paths& paths, Address runtime,
-               std::span<const CppVariable> variables, std::vector<Range> data);
+               std::span<const CppVariable> variables, NativeMemory found);
 
-  /// Live storages of at least this size that are not in the graph. Reads the memory once. Empty if there is more
-  /// memory than a reading may cost, or no torch library.
+  /// Live storages of at least this size that are not in the graph.
   [[nodiscard]] std::vector<Address> unseen_storages(std::uint64_t smallest);
 
-  /// Searches for the holders of storages; call it after unseen_storages().
+  /// Searches for the holders of storages.
   void search(const std::vector<Address>& storages);
   /// The proof by the objects that were found. `fresh` must not have been used before the search was over.
   [[nodiscard]] Proof proof_by(Mirror& fresh);
@@ -68,9 +65,7 @@ class NativeSearch {
   ThreadLocals thread_locals_;
   LibraryData libraries_;
   StackVariables variables_;
-  MemoryWords words_;
-  HeapChunks heap_;
-  HeapPointers pointers_;
+  NativeMemory found_;
   std::vector<std::pair<Address, NodeIndex>> python_objects_;  ///< objects that a root leads to, by address
   std::unordered_map<Address, std::vector<Address>> tensors_;  ///< tensors of a storage
   std::vector<NativeObject> objects_;

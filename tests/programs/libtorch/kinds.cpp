@@ -3,6 +3,7 @@
 // comment.
 #include <torch/torch.h>
 
+#include <barrier>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -162,10 +163,16 @@ void function() {
   }
 }
 
-/// Two threads that train, and a list that they share.
+/// Two threads that train side by side, and a list that they share.
 struct Shared {
   std::mutex lock;
+  std::barrier<> step{2};  // a list that one thread has filled before the other begins does not grow to the end
   std::vector<torch::Tensor> outputs;
+
+  void keep(const torch::Tensor& output, bool keeps) {
+    const std::lock_guard guard(lock);
+    if (keeps) outputs.push_back(output);
+  }
 };
 
 void train_beside(Shared& shared, bool keeps) {
@@ -177,8 +184,8 @@ void train_beside(Shared& shared, bool keeps) {
     out.square().mean().backward();
     optimizer.step();
     const auto kept = out.detach().tanh();  // threads
-    const std::lock_guard guard(shared.lock);
-    if (keeps) shared.outputs.push_back(kept);
+    shared.keep(kept, keeps);
+    shared.step.arrive_and_wait();
   }
 }
 
