@@ -171,9 +171,10 @@ struct NativeSearch::Way {
   std::vector<std::pair<ObjectIndex, const NativeObject::Pointer*>> steps;
 };
 
-/// Visits paths from a storage to its roots, shorter ones first, until `visit` returns false.
-template <class Visit>
-void NativeSearch::each_way(Address storage, const Proof& proof, Visit visit) const {
+/// Visits paths from a storage to its roots through objects for which `counts` is true, shorter ones first, until
+/// `visit` returns false.
+template <class Counts, class Visit>
+void NativeSearch::each_way(Address storage, const Proof& proof, Counts counts, Visit visit) const {
   struct Step {
     ObjectIndex object;
     std::size_t before;  ///< index into `steps`; the first one has its own
@@ -184,6 +185,7 @@ void NativeSearch::each_way(Address storage, const Proof& proof, Visit visit) co
   std::vector<Step> steps;
   std::vector<bool> met(objects_.size());
   for (const ObjectIndex object : own->second) {
+    if (!counts(object)) continue;
     steps.push_back({object, steps.size(), nullptr});
     met[object] = true;
   }
@@ -196,7 +198,7 @@ void NativeSearch::each_way(Address storage, const Proof& proof, Visit visit) co
           way.steps.emplace_back(steps[steps[back].before].object, steps[back].pointer);
         std::ranges::reverse(way.steps);
         if (!visit(way)) return;
-      } else if (!met[pointer->holder]) {
+      } else if (!met[pointer->holder] && counts(pointer->holder)) {
         met[pointer->holder] = true;
         steps.push_back({pointer->holder, at, pointer});
       }
@@ -207,7 +209,7 @@ void NativeSearch::each_way(Address storage, const Proof& proof, Visit visit) co
 std::vector<NativeHolder> NativeSearch::holders_of(Address storage, std::size_t limit, Proof& proof,
                                                    SecondReading& second) {
   std::vector<NativeHolder> holders;
-  each_way(storage, proof, [&](const Way& way) {
+  const auto add = [&](const Way& way) {
     const Address root = way.steps.back().second->place;
     const CppVariable* const variable = variables_.at(root);
     NativeHolder holder{root_at(root), variable != nullptr ? variable->place : "", true, false};
@@ -230,7 +232,12 @@ std::vector<NativeHolder> NativeSearch::holders_of(Address storage, std::size_t 
     if (std::ranges::find(holders, holder.path, &NativeHolder::path) == holders.end())
       holders.push_back(std::move(holder));
     return holders.size() < limit;
-  });
+  };
+  // Only one way leads through each object: a shorter one through a stale word would hide the proved one.
+  each_way(
+      storage, proof, [&](ObjectIndex object) { return proof.proves(object); }, add);
+  each_way(
+      storage, proof, [](ObjectIndex) { return true; }, add);
   std::ranges::stable_partition(holders, &NativeHolder::confirmed);
   return holders;
 }

@@ -55,8 +55,8 @@ class NativeSearch {
   void add_pointer(ObjectIndex object, Address place);
   void find_pointers(std::size_t first);
   [[nodiscard]] bool is_proved(Address storage, Proof& proof) const;
-  template <class Visit>
-  void each_way(Address storage, const Proof& proof, Visit visit) const;
+  template <class Counts, class Visit>
+  void each_way(Address storage, const Proof& proof, Counts counts, Visit visit) const;
 
   Mirror& memory_;
   ProcessTypes& types_;

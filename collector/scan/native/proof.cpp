@@ -39,7 +39,7 @@ Proof::Proof(const std::vector<NativeObject>& objects, References references,
 std::vector<const Pointer*> Proof::words_that_keep(Object object) {
   const NativeObject& kept = objects_[object];
   std::vector<const Pointer*> words;
-  std::vector<const Pointer*> of_tensors, of_control_blocks;
+  std::vector<const Pointer*> of_tensors, of_owners;
   for (const Pointer& pointer : kept.pointers) {
     if (!check_.keeps(kept, pointer)) continue;
     if (pointer.is_root) {
@@ -48,12 +48,13 @@ std::vector<const Pointer*> Proof::words_that_keep(Object object) {
       const NativeObject& holder = objects_[pointer.holder];
       if (check_.is_free(holder) || check_.is_spare(holder, pointer.place, objects_)) continue;
       if (check_.is_storage_of_tensor(kept, holder.range.begin, pointer.place)) of_tensors.push_back(&pointer);
-      if (check_.is_object_of_control_block(holder.range.begin, pointer.place)) of_control_blocks.push_back(&pointer);
+      if (check_.is_object_of_control_block(holder.range.begin, pointer.place)) of_owners.push_back(&pointer);
     }
+    if (check_.is_memory_of_vector(kept, pointer.place)) of_owners.push_back(&pointer);
     words.push_back(&pointer);
   }
-  // An object of std::shared_ptrs has plain pointers to it as well, such as those that callbacks capture.
-  if (!of_control_blocks.empty()) return of_control_blocks;
+  // Such an object has plain pointers to it as well, such as those that callbacks capture, and stale ones.
+  if (!of_owners.empty()) return of_owners;
   // References of tensors are certain. If the storage counts no others, the remaining words are stale.
   return of_tensors.size() == check_.count_of(kept) ? of_tensors : words;
 }

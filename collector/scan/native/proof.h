@@ -13,7 +13,8 @@
 namespace dcmt::scan {
 
 /// A word keeps an object if it is in a variable, or in an object that is not free and is not spare memory of a
-/// container (References). If a control block of std::shared_ptrs deletes an object, this block alone keeps it. If
+/// container (References). If a control block of std::shared_ptrs deletes an object, or a std::vector has its memory,
+/// these alone keep it. If
 /// tensors have as many references to a storage as it counts, no other word keeps it. A word is a reference if such
 /// words lead to it from a variable. The objects must not change meanwhile. Not thread-safe.
 class Proof {

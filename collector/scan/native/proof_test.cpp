@@ -5,8 +5,10 @@
 #include <unistd.h>
 
 #include <array>
+#include <cstring>
 #include <map>
 #include <memory>
+#include <vector>
 
 #include "collector/scan/memory/process_memory.h"
 #include "collector/scan/testing/address_of.h"
@@ -169,6 +171,24 @@ TEST_F(ProofTest, AnObjectOfSharedPointersIsKeptByTheirControlBlockAlone) {
   EXPECT_TRUE(proves());
   const std::shared_ptr<Linked> unseen = owner;
   EXPECT_FALSE(proves()) << "the block counts one more";
+}
+
+TEST_F(ProofTest, TheMemoryOfAVectorIsKeptByTheVectorAlone) {
+  auto elements = std::make_unique<std::vector<std::shared_ptr<Linked>>>(3, nullptr);
+  elements->at(1) = std::make_shared<Linked>();
+  const auto left =
+      std::make_unique<std::array<Address, 4>>(std::array<Address, 4>{1, 0, address_of(elements->data()), 0});
+  const Object held = add_shared(elements->at(1));
+  const Object memory = add(elements->data());
+  keep_by(memory, held, second_word(elements->at(1)));
+  keep_by_root(memory, elements.get(), "elements");
+  EXPECT_TRUE(proves());
+  keep_by(add(left.get()), memory, &left->at(2));
+  EXPECT_TRUE(proves()) << "the word is stale, or a pointer to the first element";
+  const auto moved_from = std::make_unique<std::array<Address, 4>>();
+  std::memcpy(moved_from->data() + 1, elements.get(), 3 * sizeof(Address));
+  keep_by(add(moved_from.get()), memory, &moved_from->at(1));
+  EXPECT_FALSE(proves()) << "one of two vectors is stale";
 }
 
 TEST_F(ProofTest, WhatAnotherDeleterMayKeepIsNotItsControlBlocksAlone) {

@@ -14,6 +14,10 @@ constexpr Address kShared = 16;
 // std::vector: first element, end of the elements, end of the capacity.
 constexpr Address kVectorEnd = 8, kVectorCapacity = 16;
 
+/// Malloc's chunks are larger than what was asked for by less than this: it rounds up to 16 bytes, and leaves a rest
+/// that is smaller than the smallest chunk, of 32 bytes, where it is.
+constexpr Address kMallocRounds = 48;
+
 // An iterator of std::deque: element, begin of its block, end of the block, place of the block in the list of blocks.
 // The deque has two of them: for its first element, and for its end.
 constexpr Address kBlockBegin = 8, kBlockEnd = 16, kBlockPlace = 24, kIterator = 32, kDequeBlock = 512;
@@ -65,6 +69,14 @@ bool References::keeps(const NativeObject& object, const NativeObject::Pointer& 
   if (memory_.word(pointer.place) != object.range.begin) return false;
   const Address next = memory_.word(pointer.place + sizeof(Address));
   return !is_control_block(next) || memory_.word(next + kShared) != object.range.begin;
+}
+
+bool References::is_memory_of_vector(const NativeObject& object, Address place) {
+  const Range& range = object.range;
+  const Address end = memory_.word(place + kVectorEnd);
+  const Address capacity = memory_.word(place + kVectorCapacity);
+  return memory_.word(place) == range.begin && range.begin < end && end <= capacity && capacity <= range.end &&
+         range.end - capacity < kMallocRounds;
 }
 
 bool References::is_deque_iterator(Address at) {

@@ -49,6 +49,10 @@ class References {
   /// that it deletes with the last of them.
   [[nodiscard]] bool is_object_of_control_block(Address holder, Address place);
 
+  /// True if the word is the first of a std::vector whose memory is the object's chunk to its end. Such memory has no
+  /// other owner.
+  [[nodiscard]] bool is_memory_of_vector(const NativeObject& object, Address place);
+
   /// The reference count in the object: a tensor, a storage, or the control block of a std::shared_ptr; nothing for
   /// other objects. Without the reference of a tensor's own Python object that only the tensor keeps, as of one that a
   /// Python program gave to a library.

@@ -46,6 +46,22 @@ TEST_F(ReferencesTest, AnElementThatAVectorHasLostIsSpare) {
   EXPECT_TRUE(references_.is_spare(elements, address_of(vector.data() + 3), {}));
 }
 
+TEST_F(ReferencesTest, AVectorsMemoryIsAllOfItsChunk) {
+  std::vector<Held*> vector(4, nullptr);
+  const NativeObject elements = object(vector.data(), {&vector});
+  EXPECT_TRUE(references_.is_memory_of_vector(elements, address_of(&vector)));
+  const std::vector<Held> objects(20);
+  const NativeObject larger = object(objects.data(), {});
+  const std::array<Address, 3> begin{address_of(objects.data()), address_of(&objects[1]), address_of(&objects[2])};
+  const std::array<Address, 3> pointer{address_of(vector.data()), 0, 0};
+  EXPECT_FALSE(references_.is_memory_of_vector(larger, address_of(begin.data()))) << "more room than it counts";
+  EXPECT_FALSE(references_.is_memory_of_vector(elements, address_of(pointer.data()))) << "a pointer, no vector";
+  vector.pop_back();
+  Mirror later(*source_);
+  References now(later, types_, heap_);
+  EXPECT_TRUE(now.is_memory_of_vector(elements, address_of(&vector))) << "its capacity has not changed";
+}
+
 TEST_F(ReferencesTest, AFreedVectorSaysNothingOfItsMemory) {
   // A small piece that malloc has in a list begins with the address of the next one, combined with its own. The rest of
   // it still has what was there: here a vector without elements and with room for four.
