@@ -253,7 +253,7 @@ Expected<Census> Censuses::take(const CensusOptions& options) {
   const GraphLimits limits = is_near ? kNear : GraphLimits{};
   Graph graph(objects, limits);
   OwnModules* const own = is_near ? &state_->own_modules : nullptr;
-  NativeMemoryAhead native_memory(options, state_->source);
+  MemoryAhead memory_ahead(options, state_->source);
   if (has_python) {
     for (NamedRoot& each : named_roots(memory, types, text, state_->versions.runtime, own)) {
       graph.add_root(std::move(each.root), each.cost);
@@ -298,7 +298,7 @@ Expected<Census> Censuses::take(const CensusOptions& options) {
                             (options.native == Native::kProved && is_worth_search(options.in_question, explored));
   NativeHeld native;
   if (wants_native && options.has_ended) {
-    DCMT_ASSIGN_OR_RETURN(native, native_held(options, explored, state_->source, native_memory.take()));
+    DCMT_ASSIGN_OR_RETURN(native, native_held(options, explored, state_->source, memory_ahead.take()));
   }
   Owners owners(graph, memory, types, text, naming.paths);
   const Modules modules(graph, naming.paths, text, options.modules);

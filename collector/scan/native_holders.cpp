@@ -22,17 +22,17 @@ bool has_root(Address storage, const Graph& graph) {
 }
 
 /// The memory, without the data of storages, which contains no objects.
-std::optional<NativeMemory> read_memory(const CensusOptions& options, const ExploredGraph& explored) {
+std::optional<SearchedMemory> read_memory(const CensusOptions& options, const ExploredGraph& explored) {
   std::vector<Range> data = options.data;
   for (const GraphNode& node : explored.graph.nodes()) {
     if (node.kind != Kind::kStorage) continue;
     const StorageFields fields = fields_of(node.address, explored);
     if (is_plausible(fields, explored.memory)) data.push_back({fields.data, fields.data + fields.bytes});
   }
-  return NativeMemory::read(explored.memory.source(), std::move(data), !options.variables.empty());
+  return SearchedMemory::read(explored.memory.source(), std::move(data), !options.variables.empty());
 }
 
-NativeSearch search_in(NativeMemory memory, const CensusOptions& options, const ExploredGraph& explored) {
+NativeSearch search_in(SearchedMemory memory, const CensusOptions& options, const ExploredGraph& explored) {
   return {explored.memory,  explored.types,    explored.graph,   explored.paths,
           explored.runtime, options.variables, std::move(memory)};
 }
@@ -55,18 +55,18 @@ std::vector<Address> searched_for(const CensusOptions& options, const ExploredGr
 
 }  // namespace
 
-NativeMemoryAhead::NativeMemoryAhead(const CensusOptions& options, OpenSource open) {
+MemoryAhead::MemoryAhead(const CensusOptions& options, OpenSource open) {
   if (!options.has_ended || options.native != Native::kProved || options.in_question.storages.empty()) return;
   // Without a thread, take() reads it.
   memory_ = std::async(std::launch::async | std::launch::deferred,
                        [open = std::move(open), data = options.data,
-                        with_stack = !options.variables.empty()]() -> std::optional<NativeMemory> {
+                        with_stack = !options.variables.empty()]() -> std::optional<SearchedMemory> {
                          const Expected<std::unique_ptr<MemorySource>> source = open();
-                         return source.ok() ? NativeMemory::read(**source, data, with_stack) : std::nullopt;
+                         return source.ok() ? SearchedMemory::read(**source, data, with_stack) : std::nullopt;
                        });
 }
 
-std::optional<NativeMemory> NativeMemoryAhead::take() { return memory_.valid() ? memory_.get() : std::nullopt; }
+std::optional<SearchedMemory> MemoryAhead::take() { return memory_.valid() ? memory_.get() : std::nullopt; }
 
 bool is_worth_search(const InQuestion& in_question, const ExploredGraph& explored) {
   std::uint64_t bytes = 0;
@@ -80,15 +80,15 @@ bool is_worth_search(const InQuestion& in_question, const ExploredGraph& explore
 
 std::vector<Address> unseen_storages(const CensusOptions& options, const ExploredGraph& explored,
                                      std::uint64_t smallest) {
-  std::optional<NativeMemory> memory = read_memory(options, explored);
+  std::optional<SearchedMemory> memory = read_memory(options, explored);
   if (!memory) return {};
   return search_in(*std::move(memory), options, explored).unseen_storages(smallest);
 }
 
 Expected<NativeHeld> native_held(const CensusOptions& options, const ExploredGraph& explored, const OpenSource& open,
-                                 std::optional<NativeMemory> ahead) {
+                                 std::optional<SearchedMemory> ahead) {
   NativeHeld held;
-  std::optional<NativeMemory> read = ahead ? std::move(ahead) : read_memory(options, explored);
+  std::optional<SearchedMemory> read = ahead ? std::move(ahead) : read_memory(options, explored);
   if (!read) return held;
   NativeSearch search = search_in(*std::move(read), options, explored);
   for (const Address storage : search.unseen_storages(options.smallest)) {

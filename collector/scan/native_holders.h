@@ -8,29 +8,31 @@
 #include <unordered_map>
 #include <vector>
 
-#include "collector/scan/census.h"
+#include "collector/scan/census_options.h"
 #include "collector/scan/graph/graph.h"
 #include "collector/scan/graph/paths.h"
+#include "collector/scan/held_storage.h"
 #include "collector/scan/memory/mirror.h"
-#include "collector/scan/native/native_memory.h"
+#include "collector/scan/native/searched_memory.h"
 #include "collector/scan/objects/process_types.h"
+#include "trace/base/status.h"
 
 namespace dcmt::scan {
 
 using OpenSource = std::function<Expected<std::unique_ptr<MemorySource>>()>;
 
 /// Reads the memory in a thread of its own, beside the exploration of the graph.
-class NativeMemoryAhead {
+class MemoryAhead {
  public:
   /// Reads nothing unless the program has ended and the census asks for these holders: a running program would have to
   /// share its cores with two threads.
-  NativeMemoryAhead(const CensusOptions& options, OpenSource open);
+  MemoryAhead(const CensusOptions& options, OpenSource open);
 
   /// The memory; nothing if it has not been read.
-  [[nodiscard]] std::optional<NativeMemory> take();
+  [[nodiscard]] std::optional<SearchedMemory> take();
 
  private:
-  std::future<std::optional<NativeMemory>> memory_;
+  std::future<std::optional<SearchedMemory>> memory_;
 };
 
 struct NativeHeld {
@@ -58,6 +60,6 @@ struct ExploredGraph {
 /// Searches the memory for what holds the storages that no root leads to.
 /// @param ahead  the memory, if it has been read
 [[nodiscard]] Expected<NativeHeld> native_held(const CensusOptions& options, const ExploredGraph& explored,
-                                               const OpenSource& open, std::optional<NativeMemory> ahead);
+                                               const OpenSource& open, std::optional<SearchedMemory> ahead);
 
 }  // namespace dcmt::scan

@@ -41,7 +41,7 @@ bool is_allocator(std::string_view root) { return root.find("Allocator") != std:
 }  // namespace
 
 NativeSearch::NativeSearch(Mirror& memory, ProcessTypes& types, const Graph& graph, Paths& paths, Address runtime,
-                           std::span<const CppVariable> variables, NativeMemory found)
+                           std::span<const CppVariable> variables, SearchedMemory found)
     : memory_(memory),
       types_(types),
       graph_(graph),

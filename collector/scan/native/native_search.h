@@ -11,8 +11,8 @@
 #include "collector/scan/graph/graph.h"
 #include "collector/scan/graph/paths.h"
 #include "collector/scan/native/library_data.h"
-#include "collector/scan/native/native_memory.h"
 #include "collector/scan/native/proof.h"
+#include "collector/scan/native/searched_memory.h"
 #include "collector/scan/native/stack_variables.h"
 #include "collector/scan/native/thread_locals.h"
 
@@ -30,7 +30,7 @@ class NativeSearch {
  public:
   /// `runtime` is the address of _PyRuntime. `found`: what was found in the process's memory.
   NativeSearch(Mirror& memory, ProcessTypes& types, const Graph& graph, Paths& paths, Address runtime,
-               std::span<const CppVariable> variables, NativeMemory found);
+               std::span<const CppVariable> variables, SearchedMemory found);
 
   /// Live storages of at least this size that are not in the graph.
   [[nodiscard]] std::vector<Address> unseen_storages(std::uint64_t smallest);
@@ -65,7 +65,7 @@ class NativeSearch {
   ThreadLocals thread_locals_;
   LibraryData libraries_;
   StackVariables variables_;
-  NativeMemory found_;
+  SearchedMemory found_;
   std::vector<std::pair<Address, NodeIndex>> python_objects_;  ///< objects that a root leads to, by address
   std::unordered_map<Address, std::vector<Address>> tensors_;  ///< tensors of a storage
   std::vector<NativeObject> objects_;

@@ -1,4 +1,4 @@
-#include "collector/scan/native/native_memory.h"
+#include "collector/scan/native/searched_memory.h"
 
 #include <cstring>
 
@@ -15,12 +15,12 @@ constexpr Address kVirtualTable = 16;  // distance from a virtual table's symbol
 
 }  // namespace
 
-std::optional<NativeMemory> NativeMemory::read(MemorySource& source, std::vector<Range> data, bool with_stack) {
+std::optional<SearchedMemory> SearchedMemory::read(MemorySource& source, std::vector<Range> data, bool with_stack) {
   const auto storage_table = symbol_address(source, "/libc10.so", "_ZTVN3c1011StorageImplE");
   const auto tensor_table = symbol_address(source, "/libc10.so", "_ZTVN3c1010TensorImplE");
   MemoryWords words(source, std::move(data), with_stack);
   if (!storage_table || !tensor_table || words.bytes() > kMostMemory) return std::nullopt;
-  NativeMemory found;
+  SearchedMemory found;
   words.each_first_block([&](const Region& region, Address, std::span<const std::byte> bytes) {
     if (HeapChunks::is_heap(region, bytes)) found.pointers.add_heap({region.begin, region.end});
   });

@@ -11,7 +11,7 @@
 
 namespace dcmt::scan {
 
-struct NativeMemory {
+struct SearchedMemory {
   HeapChunks heap;
   HeapPointers pointers;
   std::vector<Address> storages, tensors;  ///< what begins with the virtual table of one; it may have been freed
@@ -19,7 +19,8 @@ struct NativeMemory {
   /// Nothing if there is more memory than a reading may cost, or no torch library.
   /// @param data  ranges that contain no objects, such as the data of tensors
   /// @param with_stack  also the stack of the first thread
-  [[nodiscard]] static std::optional<NativeMemory> read(MemorySource& source, std::vector<Range> data, bool with_stack);
+  [[nodiscard]] static std::optional<SearchedMemory> read(MemorySource& source, std::vector<Range> data,
+                                                          bool with_stack);
 };
 
 }  // namespace dcmt::scan
