@@ -9,11 +9,13 @@
 #include <string>
 #include <utility>
 
+#include "analyzer/growth/handles.h"
 #include "analyzer/growth/outside_growth.h"
 #include "analyzer/growth/outside_kinds.h"
 #include "analyzer/growth/rounds.h"
 #include "analyzer/load/optional_text.h"
 #include "analyzer/rules/rules.h"
+#include "trace/base/quantities.h"
 
 namespace dcmt::analyzer {
 namespace {
@@ -173,6 +175,14 @@ std::string why_of(std::string_view kind) {
   return "more and more memory is mapped, by none of the allocators that are recognized";
 }
 
+/// Says which collection gains objects of a library meanwhile: they may have the memory.
+std::string with_handles(std::string why, const TraceData& data) {
+  const std::optional<GrowingHandles> handles = growing_handles(data);
+  if (!handles) return why;
+  return why + "; meanwhile " + handles->holder + " gains objects of type " + handles->entry_type + " (" +
+         grouped(handles->entries) + " now), which may have it";
+}
+
 /// @param sampled  the run was one with --native: no line that it sampled explains the growth
 std::string fix_of(std::string_view kind, bool sampled) {
   if (kind == "malloc" && sampled) return "see what C and C++ have allocated, by line: dc-memtrace show native";
@@ -251,6 +261,7 @@ std::vector<Finding> grows_outside(const TraceData& data, const Releases&) {
     finding.bytes = growth->holder ? growth->after : Bytes(growth->after.value - growth->before.value);
     finding.confidence = growth->holder && growth->kind != "graph" ? Confidence::kCertain : Confidence::kPartial;
     finding.why = why_of(growth->kind);
+    if (growth->kind == "malloc" || growth->kind == "other") finding.why = with_handles(finding.why, data);
     finding.fix = fix_of(growth->kind, !data.native.live.empty());
     finding.outside = std::move(growth);
     findings.push_back(std::move(finding));

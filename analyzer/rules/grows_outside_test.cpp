@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "analyzer/testing/findings_of_steps.h"
+#include "analyzer/testing/object_samples.h"
 #include "analyzer/testing/outside_samples.h"
 
 namespace dcmt::analyzer {
@@ -76,6 +77,30 @@ TEST(GrowsOutside, WhatMallocNeedsBesideTensorsThatAreKeptIsNoFinding) {
   EXPECT_TRUE(findings_of({.torch = 1 << 19}).empty());
   EXPECT_EQ(findings_of({.torch = 1 << 18}).size(), 1u);
   EXPECT_EQ(findings_of({.kind = "shared memory", .torch = 1 << 21}).size(), 1u);
+}
+
+TEST(GrowsOutside, ACollectionThatGainsObjectsOfALibraryIsSaid) {
+  const auto why_with = [](const testing::ObjectSamples& objects, const testing::ObjectSamples* more = nullptr) {
+    const std::vector<Finding> findings = testing::findings_of_steps(60, [&](const std::string& path) -> Status {
+      DCMT_RETURN_IF_ERROR(testing::add_outside_samples(path, {}));
+      if (more != nullptr) DCMT_RETURN_IF_ERROR(testing::add_object_samples(path, *more));
+      return testing::add_object_samples(path, objects);
+    });
+    return findings.size() == 1 ? findings[0].why : "";
+  };
+  const auto one_a_step = [](std::int64_t step) { return step; };
+  const testing::ObjectSamples tables{.path = "main.tables", .entries = one_a_step, .entry_type = "Table"};
+  EXPECT_TRUE(
+      why_with(tables).ends_with("; meanwhile main.tables gains objects of type Table (60 now), which may have it"))
+      << why_with(tables);
+  const testing::ObjectSamples images{.path = "main.images", .entries = one_a_step, .entry_type = "Image"};
+  const testing::ObjectSamples log{.path = "main.log", .entries = one_a_step, .entry_type = "float"};
+  const testing::ObjectSamples full{
+      .path = "main.tables", .entries = [](std::int64_t) { return std::int64_t{20}; }, .entry_type = "Table"};
+  for (const std::string& why : {why_with(log), why_with(full), why_with(tables, &images)}) {
+    EXPECT_FALSE(why.empty());
+    EXPECT_EQ(why.find("meanwhile"), std::string::npos) << why;
+  }
 }
 
 TEST(GrowsOutside, AFewMegabytesInAllAreNoFinding) { EXPECT_TRUE(findings_of({.per_step = 50'000}).empty()); }

@@ -18,7 +18,8 @@ struct ObjectSamples {
   std::int64_t counts = 0;  ///< steps that pass while a reading counts
   std::int64_t bytes_each = 250;
   bool everything = false;  ///< of the readings
-  bool ended = false;       ///< the last reading is of a program that has ended, and lacks the collection
+  std::string entry_type = "dict";
+  bool ended = false;  ///< the last reading is of a program that has ended, and lacks the collection
 };
 
 /// Adds a reading at the end of every `every`-th step of the trace at `path`, which has a collection if it has entries.
@@ -27,8 +28,8 @@ inline Status add_object_samples(const std::string& path, const ObjectSamples& h
   std::string sql =
       "CREATE TEMP TABLE IF NOT EXISTS ends AS SELECT row_number() OVER (ORDER BY from_seq) AS n, from_seq, from_ns"
       " FROM mark WHERE kind = 'step';"
-      "INSERT OR IGNORE INTO string(id, text) VALUES(9102, 'list'), (9103, 'dict'), (9104, 'str, float');";
-  for (const std::string& text : {how.path, how.place}) {
+      "INSERT OR IGNORE INTO string(id, text) VALUES(9102, 'list'), (9104, 'str, float');";
+  for (const std::string& text : {how.path, how.place, how.entry_type}) {
     sql += "INSERT INTO string(text) SELECT '" + text + "' WHERE NOT EXISTS (SELECT 1 FROM string WHERE text = '" +
            text + "');";
   }
@@ -51,8 +52,8 @@ inline Status add_object_samples(const std::string& path, const ObjectSamples& h
       sql += "INSERT INTO collection SELECT " + scan + ", (SELECT count(*) FROM collection WHERE scan = " + scan +
              "), path.id, " + (how.place.empty() ? "NULL" : "place.id") + ", 9102, 1, " + std::to_string(entries) +
              ", " + std::to_string(8 * entries) + ", " + std::to_string(how.bytes_each * entries) +
-             ", 9103, 9104 FROM string path, string place WHERE path.text = '" + how.path + "' AND place.text = '" +
-             how.place + "';";
+             ", entry.id, 9104 FROM string path, string place, string entry WHERE entry.text = '" + how.entry_type +
+             "' AND path.text = '" + how.path + "' AND place.text = '" + how.place + "';";
     }
     DCMT_RETURN_IF_ERROR(database.execute(sql.c_str()));
   }
