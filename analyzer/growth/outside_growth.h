@@ -57,7 +57,7 @@ struct OutsideGrowth {
   static void describe(auto&& field) {
     field("kind", &OutsideGrowth::kind,
           "\"numpy\" (arrays), \"graph\" (nodes of autograd), else the name of a memory_class: \"malloc\", \"python\", "
-          "\"shared tensors\", \"shared "
+          "\"stacks\", \"shared tensors\", \"shared "
           "memory\", \"files\", \"other\"");
     field("holder", &OutsideGrowth::holder, "of arrays and nodes: what holds them, as \"main: rows\"");
     field("place", &OutsideGrowth::place, "where the frame stood that is the root of this path");
