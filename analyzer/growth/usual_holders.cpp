@@ -287,30 +287,51 @@ bool Holding::leads_to(const Living& living, ContainerId container, Sequence beg
 
 void Holding::add_returned(const OutlivingSite& site) {
   Series waiting;
-  ScanId last;
+  std::map<ScanId, std::map<ContainerId, std::size_t>> counts;
   for (const Living& living : site.living) {
     if (!only_waits_for_collector(data_, living.storage->id)) continue;
     waiting.push_back(&living);
-    for (const FoundIn& each : data_.owners.where_found(living.storage->id)) last = std::max(last, each.scan);
+    for (const FoundIn& each : data_.owners.where_found(living.storage->id))
+      ++counts[each.scan][joined(each.container)];
   }
-  const Scan* scan = data_.owners.scan(last);
-  if (scan == nullptr) return;
-  std::map<ContainerId, std::size_t> counts;
-  std::size_t born = 0;
-  for (const Living* each : waiting) {
-    born += each->storage->span.from_seq <= scan->from ? 1 : 0;
-    for (const FoundIn& found : data_.owners.where_found(each->storage->id)) {
-      if (found.scan == last) ++counts[joined(found.container)];
+  // The last reading that found any; an earlier one if readings have missed what later ones found again.
+  for (auto at = counts.rbegin(); at != counts.rend(); ++at) {
+    const auto& [id, found] = *at;
+    const Scan* scan = data_.owners.scan(id);
+    if (scan == nullptr) return;
+    const auto most = std::ranges::max_element(found, {}, [](const auto& each) { return each.second; });
+    const auto born = static_cast<std::size_t>(
+        std::ranges::count_if(waiting, [&](const Living* each) { return each->storage->span.from_seq <= scan->from; }));
+    if (most->second < kFewestBirths || 2 * most->second < born) {
+      if (!misses_some(waiting, most->first)) return;
+      continue;
     }
+    for (const Living* each : waiting) {
+      const auto where = data_.owners.where_found(each->storage->id);
+      const bool was_there = std::ranges::any_of(
+          where, [&](const FoundIn& in) { return in.scan >= id && joined(in.container) == most->first; });
+      if (was_there || each->storage->span.from_seq > scan->from)
+        returned_[each->storage->id] = {most->first, was_there};
+    }
+    return;
   }
-  const auto most = std::ranges::max_element(counts, {}, [](const auto& each) { return each.second; });
-  if (most->second < kFewestBirths || 2 * most->second < born) return;
-  for (const Living* each : waiting) {
-    const auto found = data_.owners.where_found(each->storage->id);
-    const bool was_there = std::ranges::any_of(
-        found, [&](const FoundIn& in) { return in.scan == last && joined(in.container) == most->first; });
-    if (was_there || each->storage->span.from_seq > scan->from) returned_[each->storage->id] = {most->first, was_there};
-  }
+}
+
+bool Holding::misses_some(const Series& series, ContainerId container) const {
+  const std::string_view name = path_of(container);
+  const auto is_missed = [&](const Living* living) {
+    std::set<ScanId> found;
+    for (const OwnerPath& path : data_.owners.paths_to(living->storage->id)) {
+      if (!is_on(name, data_.text(path.path))) continue;
+      for (const Scan& scan : data_.owners.scans) {
+        if (path.scan <= scan.id && scan.id <= path.last_scan) found.insert(scan.id);
+      }
+    }
+    return found.size() > 1 && std::ranges::any_of(data_.owners.scans, [&](const Scan& scan) {
+             return *found.begin() < scan.id && scan.id < *found.rbegin() && !found.contains(scan.id);
+           });
+  };
+  return 2 * std::ranges::count_if(series, is_missed) > std::ssize(series);
 }
 
 HeldBy Holding::of(StorageId storage) const {

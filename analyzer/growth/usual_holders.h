@@ -77,6 +77,9 @@ class Holding {
   [[nodiscard]] ContainerId joined(ContainerId container) const;
   void add_adding(const OutlivingSite& site);
   void add_returned(const OutlivingSite& site);
+  /// True if readings did not find most of these through the container, and later ones did again: that a reading did
+  /// not find them there does not say that they had gone.
+  [[nodiscard]] bool misses_some(const Series& series, ContainerId container) const;
   /// The container that adds on the way to a storage that is in no container itself.
   [[nodiscard]] HeldBy on_the_way(HeldBy by, StorageId storage) const;
   /// The record after which a reading began. Between readings of one begin the program has changed nothing.

@@ -435,6 +435,33 @@ TEST(Grows, AListThatHadAFewOfThemDidNotHoldWhatWaitsForTheCollector) {
   EXPECT_TRUE(of_returned_function(4));
 }
 
+/// As a graph of nodes whose links a reading did not follow. `found`: by step, how many a reading found.
+std::vector<Finding> of_returned_graph(const std::map<int, std::size_t>& found) {
+  TestTrace trace;
+  std::vector<Handle> made;
+  program(trace, 12, [&](int step) {
+    at(trace, 21);
+    made.push_back(trace.allocate(100));
+    const auto here = found.find(step);
+    if (here == found.end()) return;
+    trace.begin_reading();
+    for (std::size_t i = made.size() - here->second; i < made.size(); ++i)
+      trace.held(made[i], {.containers = {"fit: nodes"}, .path = "fit: nodes[0].links[0].value"});
+  });
+  trace.begin_reading();
+  for (const Handle each : made)
+    trace.held(each, {.path = "cycle Node.links → list[0] → Node (Python's collector can free it)", .otherwise = true});
+  const TraceData data = trace.load();
+  return findings_of(data);
+}
+
+TEST(Grows, AReadingThatMissesWhatLaterOnesFindAgainDoesNotSayThatItHasGone) {
+  const std::vector<Finding> again = of_returned_graph({{6, 7}, {7, 1}, {8, 9}, {9, 1}});
+  ASSERT_EQ(again.size(), 1u);
+  EXPECT_EQ(again[0].growth->holder, "fit: nodes");
+  EXPECT_TRUE(of_returned_graph({{6, 7}, {8, 9}, {9, 1}}).empty()) << "it may have been cleared";
+}
+
 TEST(Grows, AChainOfObjectsIsOneHolder) {
   TestTrace trace;
   std::vector<Handle> made;
