@@ -17,14 +17,16 @@
 
 namespace dcmt::analyzer {
 
-/// As the program's statements have it, if they say so, or another holder that a reading found after the storage's
-/// round. Else, in general, until the end of the round that made the storage. Where the program deletes the variable
-/// that has it, until it has dropped what it had beside the storage, of what it drops before it makes the next one of
-/// the kind. Shorter if the storage's first tensor ends before, so that only a view keeps it. Longer if a reading after
-/// the storage's round found another holder besides the keeper. The value of a variable, `v = loss(…)`, is needed until
-/// the next value has been made. An object that a variable leads to, such as the model of a `fit` of several steps, is
-/// needed until the next ones begin to be made. The latter is also assumed if only some rounds make such storages and
-/// no reading says more.
+/// The first of these that applies says until when a storage is needed:
+///
+/// 1. The program's statements, or a holder besides the keeper that a reading found after the storage's round: until
+///    the later of the two.
+/// 2. The value of a variable, `v = loss(…)`: until its next value has been made. An object that a variable leads to,
+///    such as the model of a `fit` of several steps: until the next ones begin to be made. So, too, if only some rounds
+///    make such storages and no reading says more.
+/// 3. Else until the end of the round that made it, or sooner: when similar storages ended that nothing keeps; when the
+///    program had dropped what it drops before it makes the next one, if it deletes the variable or if the storage's
+///    first tensor has ended, so that only a view keeps it.
 class OwnUse {
  public:
   OwnUse(const TraceData& data, const Holding& holding, const GrowingSites& growing);

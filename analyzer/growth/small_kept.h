@@ -1,4 +1,4 @@
-// What containers that grow keep in storages without rows, under 64 KiB: of these, a trace has sums.
+// What containers that grow keep in storages under 64 KiB. These have no rows in a trace: it has their sums.
 #pragma once
 
 #include <cstdint>

@@ -6,11 +6,14 @@
 
 namespace dcmt::analyzer {
 
-/// Leaves out places most of whose storages belong to modules that make blocks after the latest that runs was made, as
-/// the members of an ensemble do that is asked at the end: the program has a larger model, and no leak. Of several
-/// storages of one kind that a module had one after the other, only the latest counts. Modules that only have buffers,
-/// as one parametrization that is registered on top of the other, are no larger model: they learn nothing. Where
-/// nothing says which modules run, parameters are in use that all have gradients of the latest turn.
+/// Leaves out places that make the parts of a larger model, which is no leak: an ensemble, to which each round adds a
+/// member, and all of whose members run at the end.
+///
+/// Most of the place's storages have to be of modules that still make blocks when the latest module that runs has been
+/// made. Of several storages of one kind that a module had one after the other, only the latest counts. Modules with
+/// buffers alone, such as parametrizations that are registered on top of each other, learn nothing: they are no larger
+/// model. Where nothing says which modules run, parameters are in use if all of them have gradients of the latest
+/// round.
 void leave_out_used(const TraceData& data, GrowingSites& growing);
 
 }  // namespace dcmt::analyzer
