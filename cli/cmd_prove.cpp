@@ -13,7 +13,6 @@
 #include "analyzer/model/proof.h"
 #include "analyzer/releases/graph_order.h"
 #include "analyzer/storages/parameters.h"
-#include "cli/aside.h"
 #include "cli/commands.h"
 #include "cli/default_folder.h"
 #include "cli/inputs.h"
@@ -21,6 +20,7 @@
 #include "cli/json_writer.h"
 #include "cli/parser.h"
 #include "cli/recording_options.h"
+#include "cli/redirects.h"
 #include "cli/signals_as_before.h"
 #include "cli/text.h"
 #include "collector/recorder/drive/run.h"
@@ -154,7 +154,7 @@ Expected<OneRun> run_once(const Options& options, const std::string& how, const 
   recorder::RunOptions once = options;
   once.prove_by = how;
   if (!name.empty()) once.folder += "/" + name;
-  const OutputAside aside(options.json);
+  const StdoutRedirect aside(options.json);
   const SignalsAsBefore signals;
   DCMT_ASSIGN_OR_RETURN(const recorder::RunResult result, recorder::run(once));
   for (const std::string& note : result.notes) print_note(note);

@@ -18,13 +18,13 @@
 
 #include "analyzer/replay/replay_choice.h"
 #include "analyzer/replay/replay_views.h"
-#include "cli/aside.h"
 #include "cli/commands.h"
 #include "cli/default_folder.h"
 #include "cli/inputs.h"
 #include "cli/installation.h"
 #include "cli/json_writer.h"
 #include "cli/parser.h"
+#include "cli/redirects.h"
 #include "cli/reproduce_text.h"
 #include "cli/story_program.h"
 #include "collector/recorder/drive/run.h"
@@ -123,7 +123,7 @@ Expected<LoadedTrace> play(const ReproduceOptions& options, const LoadedTrace& t
   // Never the program that the trace names: the trace may come from anywhere.
   run.command = {options.python.empty() ? "python3" : options.python, "-m", "dcmt_zero3.replay", file};
   for (const std::string& one : options.switches) run.command.insert(run.command.end(), {"--switch", one});
-  const Aside aside(folder / "stderr");
+  const StderrRedirect aside(folder / "stderr");
   DCMT_ASSIGN_OR_RETURN(const recorder::RunResult result, recorder::run(run));
   if (result.job_exit != (plan.cut_off ? 128 + SIGKILL : 0)) {
     const std::string last = aside.last_line();

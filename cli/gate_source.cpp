@@ -9,9 +9,9 @@
 #include <utility>
 
 #include "analyzer/compare/memory_facts.h"
-#include "cli/aside.h"
 #include "cli/inputs.h"
 #include "cli/installation.h"
+#include "cli/redirects.h"
 #include "collector/recorder/drive/run.h"
 #include "collector/recorder/folder/run_folder.h"
 #include "trace/base/printable.h"
@@ -44,7 +44,7 @@ Expected<Recorded> record(const GateCommand& command, const std::string& folder)
   run.operator_tables = command.operator_tables;
   run.replace = true;
   run.command = command.words;
-  const OutputAside aside(command.output_aside);
+  const StdoutRedirect aside(command.output_aside);
   DCMT_ASSIGN_OR_RETURN(const recorder::RunResult result, recorder::run(run));
   Recorded recorded;
   recorded.job_exit = result.job_exit;

@@ -14,10 +14,10 @@
 #include <filesystem>
 #include <optional>
 
-#include "cli/aside.h"
 #include "cli/child_output.h"
 #include "cli/doctor.h"
 #include "cli/installation.h"
+#include "cli/redirects.h"
 #include "cli/signals_as_before.h"
 #include "cli/text.h"
 #include "collector/recorder/drive/run.h"
@@ -93,7 +93,7 @@ Expected<std::optional<std::string>> why_not_recorded(const std::string& python)
   run.owners = false;
   run.command = {python, "-c", "import torch; torch.ones(3)"};
   const SignalsAsBefore signals;
-  const Aside aside(scratch.path() / "stderr");
+  const StderrRedirect aside(scratch.path() / "stderr");
   DCMT_ASSIGN_OR_RETURN(const recorder::RunResult result, recorder::run(run));
   if (result.job_exit != 0) {
     return cannot(fmt::format("{} cannot import torch (exit {}): {}", python, result.job_exit, aside.last_line()));

@@ -177,7 +177,7 @@ OrderDifference order_of(const MemoryFacts& before, const MemoryFacts& after) {
   return order;
 }
 
-FindingChange of_finding(Became became, const FindingFact& finding, Bytes before, Bytes after) {
+FindingChange of_finding(ChangeKind became, const FindingFact& finding, Bytes before, Bytes after) {
   return {became, finding.title, finding.holder, finding.file, finding.line, before, after};
 }
 
@@ -189,7 +189,7 @@ std::vector<FindingChange> compare_findings(const std::vector<FindingFact>& befo
     std::size_t was = 0;
     while (was < before.size() && (still[was] || !same_finding(before[was].identity, now.identity))) ++was;
     if (was == before.size()) {
-      differences.push_back(of_finding(Became::kCame, now, Bytes(), now.bytes));
+      differences.push_back(of_finding(ChangeKind::kCame, now, Bytes(), now.bytes));
       continue;
     }
     still[was] = true;
@@ -197,7 +197,7 @@ std::vector<FindingChange> compare_findings(const std::vector<FindingFact>& befo
     differences.push_back(of_finding(became(before[was].bytes, now.bytes), now, before[was].bytes, now.bytes));
   }
   for (std::size_t i = 0; i < before.size(); ++i) {
-    if (!still[i]) differences.push_back(of_finding(Became::kWent, before[i], before[i].bytes, Bytes()));
+    if (!still[i]) differences.push_back(of_finding(ChangeKind::kWent, before[i], before[i].bytes, Bytes()));
   }
   return differences;
 }

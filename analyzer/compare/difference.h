@@ -88,7 +88,7 @@ struct StepDifference {
 };
 
 struct FindingChange {
-  Became became = Became::kCame;
+  ChangeKind became = ChangeKind::kCame;
   std::string title, holder, file;
   std::int64_t line = 0;
   Bytes before, after;

@@ -161,11 +161,11 @@ TEST(Difference, FindingsComeGoAndGrow) {
   after.findings = {finding("main: seen", 30), finding("main: queue", 7), finding("main: same", 5)};
   const std::vector<FindingChange> changes = difference_of(before, after).findings;
   ASSERT_EQ(changes.size(), 3u);
-  EXPECT_EQ(changes[0].became, Became::kGrew);
+  EXPECT_EQ(changes[0].became, ChangeKind::kGrew);
   EXPECT_EQ(changes[0].holder, "main: seen");
-  EXPECT_EQ(changes[1].became, Became::kCame);
+  EXPECT_EQ(changes[1].became, ChangeKind::kCame);
   EXPECT_EQ(changes[1].holder, "main: queue");
-  EXPECT_EQ(changes[2].became, Became::kWent);
+  EXPECT_EQ(changes[2].became, ChangeKind::kWent);
   EXPECT_EQ(changes[2].holder, "main: losses");
 }
 

@@ -58,24 +58,24 @@ GraphFacts Graphs::at(StringId device, Sequence seq) const {
   return facts;
 }
 
-std::string_view name_of(Became became) {
+std::string_view name_of(ChangeKind became) {
   switch (became) {
-    case Became::kCame:
+    case ChangeKind::kCame:
       return "came";
-    case Became::kWent:
+    case ChangeKind::kWent:
       return "went";
-    case Became::kGrew:
+    case ChangeKind::kGrew:
       return "grew";
-    case Became::kShrank:
+    case ChangeKind::kShrank:
       return "shrank";
   }
   return "";
 }
 
-Became became(Bytes before, Bytes after) {
-  if (before.value == 0) return Became::kCame;
-  if (after.value == 0) return Became::kWent;
-  return after > before ? Became::kGrew : Became::kShrank;
+ChangeKind became(Bytes before, Bytes after) {
+  if (before.value == 0) return ChangeKind::kCame;
+  if (after.value == 0) return ChangeKind::kWent;
+  return after > before ? ChangeKind::kGrew : ChangeKind::kShrank;
 }
 
 GraphDifference graph_difference(const GraphFacts& before, const GraphFacts& after) {

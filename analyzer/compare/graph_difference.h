@@ -42,13 +42,13 @@ class Graphs {
   ByPlaceAndSize<std::set<SavedFieldName>> fields_;  ///< by kind of storage: the fields in which readings found them
 };
 
-enum class Became { kCame, kWent, kGrew, kShrank };
-[[nodiscard]] std::string_view name_of(Became became);
+enum class ChangeKind { kCame, kWent, kGrew, kShrank };
+[[nodiscard]] std::string_view name_of(ChangeKind became);
 /// The kind of change between two values that differ.
-[[nodiscard]] Became became(Bytes before, Bytes after);
+[[nodiscard]] ChangeKind became(Bytes before, Bytes after);
 
 struct SavedDifference {
-  Became became = Became::kCame;
+  ChangeKind became = ChangeKind::kCame;
   std::string node, field;
   std::int64_t before_storages = 0, after_storages = 0;
   Bytes before, after;

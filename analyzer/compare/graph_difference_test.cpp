@@ -51,7 +51,7 @@ TEST(GraphDifference, FieldsThatWentAndThoseThatAreKept) {
   EXPECT_EQ(difference.kept_fields, 1);
   EXPECT_EQ(difference.kept, Bytes(100));
   ASSERT_EQ(difference.fields.size(), 1u);
-  EXPECT_EQ(difference.fields[0].became, Became::kWent);
+  EXPECT_EQ(difference.fields[0].became, ChangeKind::kWent);
   EXPECT_EQ(difference.fields[0].node + "." + difference.fields[0].field, "SigmoidBackward0.result");
   EXPECT_TRUE(difference.fields[0].certain);
 }

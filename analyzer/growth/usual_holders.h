@@ -128,7 +128,9 @@ class LatestValues {
 
   /// True if the reading found the storage as the variable's latest value, and the variable has had another value
   /// since.
-  [[nodiscard]] bool had_it(const Living& living) const { return read_as_latest_.contains(living.storage->id); }
+  [[nodiscard]] bool was_latest_value(const Living& living) const {
+    return read_as_latest_.contains(living.storage->id);
+  }
 
  private:
   std::set<StorageId> read_as_latest_;

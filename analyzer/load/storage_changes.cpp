@@ -44,7 +44,7 @@ void StorageChanges::build(const RowIndex<StorageId, Block>& blocks, const RowIn
   for (const auto& [storage, mark] : marks) {
     if (mark->gives_storage()) given_.push_back({storage, mark->span.from_seq});
   }
-  std::ranges::sort(given_, {}, [](const Gift& gift) { return std::tie(gift.storage, gift.seq); });
+  std::ranges::sort(given_, {}, [](const StorageTransfer& gift) { return std::tie(gift.storage, gift.seq); });
   for (const StorageId storage : changed_storages(blocks, resizes)) {
     const auto own = blocks.of(storage);
     add(storage, {own.begin(), own.end()});
@@ -120,8 +120,8 @@ std::vector<const Block*> StorageChanges::blocks_at(StorageId storage, Sequence 
 }
 
 Sequence StorageChanges::given_after(StorageId storage, Sequence after) const {
-  const auto gifts = of(given_, storage, &Gift::storage);
-  const auto next = std::ranges::upper_bound(gifts, after, {}, &Gift::seq);
+  const auto gifts = of(given_, storage, &StorageTransfer::storage);
+  const auto next = std::ranges::upper_bound(gifts, after, {}, &StorageTransfer::seq);
   return next != gifts.end() ? next->seq : Sequence();
 }
 

@@ -43,7 +43,7 @@ class StorageChanges {
  private:
   template <class Row>
   using Rows = std::vector<Row, HugePages<Row>>;
-  struct Gift {
+  struct StorageTransfer {
     StorageId storage;
     Sequence seq;
   };
@@ -57,7 +57,7 @@ class StorageChanges {
 
   // Ordered by storage, then by time.
   Rows<Gone> losses_;
-  Rows<Gift> given_;
+  Rows<StorageTransfer> given_;
   Rows<BlockOf> blocks_;
   std::span<const Resize> resizes_;
 };

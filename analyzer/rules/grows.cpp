@@ -215,7 +215,7 @@ std::map<std::string, Group> groups_of(const TraceData& data, const GrowingSites
         }
         continue;
       }
-      HeldBy by = latest.had_it(living) ? HeldBy() : holding.of(living.storage->id);
+      HeldBy by = latest.was_latest_value(living) ? HeldBy() : holding.of(living.storage->id);
       const bool seen = !by.nobody() && holding.is_seen(living.storage->id);
       if (by.nobody() && holds_many(data, names, several, common) &&
           !is_in_another_cycle(data, common, living.storage->id))

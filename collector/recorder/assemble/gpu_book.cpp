@@ -32,7 +32,7 @@ Status GpuBook::gpu(const wire::GpuRecord& record) {
 void GpuBook::reserved(const wire::ReservedRecord& record) {
   const std::optional<Device> device = Device::from_wire(record.header.aux);
   if (!device || !device->gpu() || record.reserved > kMostDeviceBytes) return;  // Lifetimes reports it
-  GpuThen& then = gpus_[*device->gpu()];
+  GpuSample& then = gpus_[*device->gpu()];
   then.reserved = static_cast<std::int64_t>(record.reserved);
   then.changed_ns = journal_.now.ns;
 }

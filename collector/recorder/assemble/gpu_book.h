@@ -11,13 +11,13 @@
 
 namespace dcmt::recorder {
 
-struct GpuThen {
+struct GpuSample {
   std::string uuid;             ///< "GPU-5e6…", as nvidia-smi -L lists it; empty until the process has written it
   std::int64_t reserved = 0;    ///< bytes
   std::int64_t changed_ns = 0;  ///< when `reserved` changed last
 };
 /// By torch's number.
-using Gpus = std::map<std::int64_t, GpuThen>;
+using Gpus = std::map<std::int64_t, GpuSample>;
 
 /// Thread-safety: none.
 class GpuBook {

@@ -15,12 +15,12 @@ constexpr std::size_t kMostStorages = 20'000;
 }  // namespace
 
 void OwnerBook::begin(scan::Scope scope, std::unordered_map<std::uint64_t, RowId> alive) {
-  under_way(scope) = {true, journal_.now.seq, std::move(alive), {}, {}};
+  pending(scope) = {true, journal_.now.seq, std::move(alive), {}, {}};
 }
 
 void OwnerBook::storage_ended(RowId storage) {
-  said_.erase(storage);
-  for (UnderWay& reading : under_way_) {
+  results_.erase(storage);
+  for (PendingScan& reading : pending_) {
     if (reading.reads) reading.ended.emplace(storage, journal_.now.ns);
   }
 }
@@ -38,12 +38,12 @@ Expected<OwnerBook::Named> OwnerBook::holder_of(RowId storage) const {
     best = each->second.position;
     named = {each->second.path, each->second.place};
   }
-  const auto said = said_.find(storage);
-  if (said == said_.end()) return named;
+  const auto result = results_.find(storage);
+  if (result == results_.end()) return named;
   DCMT_ASSIGN_OR_RETURN(const std::string path, journal_.writer.text(named.path));
   std::size_t longest = 0;
   for (const auto& [text, row] : containers_) {
-    if (!said->second.containers.contains(row.id)) continue;
+    if (!result->second.containers.contains(row.id)) continue;
     DCMT_ASSIGN_OR_RETURN(const std::string container, journal_.writer.text(text));
     if (container.size() <= longest || (!path.empty() && !path.starts_with(container))) continue;
     longest = container.size();
@@ -59,7 +59,7 @@ bool OwnerBook::is_unsure_of(std::int64_t from, std::int64_t to) const {
   });
 }
 
-RowId OwnerBook::UnderWay::row_of(std::uint64_t address, std::int64_t until_ns) const {
+RowId OwnerBook::PendingScan::row_of(std::uint64_t address, std::int64_t until_ns) const {
   const auto row = alive.find(address);
   if (row == alive.end()) return 0;
   const auto end = ended.find(row->second);
@@ -86,7 +86,7 @@ Status OwnerBook::write_owner(RowId storage, std::int64_t position, const scan::
 }
 
 std::vector<std::int64_t> OwnerBook::bytes_without_rows(const MemoryReading& reading) {
-  const UnderWay& begun = under_way(reading.scope);
+  const PendingScan& begun = pending(reading.scope);
   std::vector<std::int64_t> bytes;
   for (const scan::CommonContainer& each : reading.found.containers)
     bytes.push_back(static_cast<std::int64_t>(each.small_bytes));
@@ -127,24 +127,25 @@ Expected<std::vector<RowId>> OwnerBook::write_containers(const MemoryReading& re
   return rows;
 }
 
-bool OwnerBook::says_less(const Said& said, const Said& than) {
-  return said.is_unexplained && !than.otherwise && std::ranges::includes(than.containers, said.containers);
+bool OwnerBook::is_weaker(const HoldingResult& result, const HoldingResult& than) {
+  return result.is_unexplained && !than.otherwise && std::ranges::includes(than.containers, result.containers);
 }
 
-Status OwnerBook::write_held(RowId storage, const scan::HeldStorage& held, Said said) {
+Status OwnerBook::write_held(RowId storage, const scan::HeldStorage& held, HoldingResult result) {
   // The objects of a cycle have no role: what was a parameter before its model's function returned is one still.
-  const auto before = said_.find(storage);
+  const auto before = results_.find(storage);
   const bool is_in_cycle = !held.holders.empty() && std::ranges::none_of(held.holders, &scan::Holder::rooted);
-  said.role = held.role == scan::Role::kNone && is_in_cycle && before != said_.end() ? before->second.role : held.role;
-  HeldRow row{storage, scan_, name_of(said.role), said.otherwise};
+  result.role =
+      held.role == scan::Role::kNone && is_in_cycle && before != results_.end() ? before->second.role : held.role;
+  HeldRow row{storage, scan_, name_of(result.role), result.otherwise};
   if (held.module != 0) {
     DCMT_ASSIGN_OR_RETURN(row.module, modules_.row_of(held.module));
   }
   DCMT_RETURN_IF_ERROR(journal_.writer.write(row));
-  for (const RowId container : said.containers) {
+  for (const RowId container : result.containers) {
     DCMT_RETURN_IF_ERROR(journal_.writer.write(HeldInRow{storage, container, scan_}));
   }
-  said_[storage] = std::move(said);
+  results_[storage] = std::move(result);
   return {};
 }
 
@@ -189,15 +190,15 @@ Status OwnerBook::write_collections(const std::vector<scan::Collection>& collect
   return {};
 }
 
-void OwnerBook::note_newer(const UnderWay& begun, RowId storage) {
-  for (UnderWay& other : under_way_) {
+void OwnerBook::note_newer(const PendingScan& begun, RowId storage) {
+  for (PendingScan& other : pending_) {
     if (&other != &begun && other.reads && other.from_seq <= begun.from_seq) other.seen_since.insert(storage);
   }
 }
 
 Status OwnerBook::end(const MemoryReading& reading) {
   ++scan_;
-  const UnderWay& begun = under_way(reading.scope);
+  const PendingScan& begun = pending(reading.scope);
   ScanRow scan;
   scan.id = scan_;
   scan.from_seq = begun.from_seq;
@@ -236,19 +237,19 @@ Status OwnerBook::end(const MemoryReading& reading) {
       unproved.insert(row);
       continue;
     }
-    Said said{{}, held->otherwise, held->is_unexplained};
-    for (const std::uint32_t container : held->containers) said.containers.insert(containers[container]);
-    const auto before = said_.find(row);
+    HoldingResult result{{}, held->otherwise, held->is_unexplained};
+    for (const std::uint32_t container : held->containers) result.containers.insert(containers[container]);
+    const auto before = results_.find(row);
     if (begun.seen_since.contains(row)) {
-      const bool says_more = before != said_.end() && says_less(before->second, said);
-      if (says_more) DCMT_RETURN_IF_ERROR(write_held(row, *held, std::move(said)));
+      const bool says_more = before != results_.end() && is_weaker(before->second, result);
+      if (says_more) DCMT_RETURN_IF_ERROR(write_held(row, *held, std::move(result)));
       continue;
     }
     note_newer(begun, row);
-    const bool says_more = before == said_.end() || !says_less(said, before->second);
+    const bool says_more = before == results_.end() || !is_weaker(result, before->second);
     // What was explained before and is in the same containers is still there, and explained.
-    if (!says_more && said.containers == before->second.containers) said = before->second;
-    if (says_more || !said.is_unexplained) DCMT_RETURN_IF_ERROR(write_held(row, *held, std::move(said)));
+    if (!says_more && result.containers == before->second.containers) result = before->second;
+    if (says_more || !result.is_unexplained) DCMT_RETURN_IF_ERROR(write_held(row, *held, std::move(result)));
     DCMT_RETURN_IF_ERROR(write_owners(row, *held, reading.waited));
   }
   // An object that a reading of variables did not find may still exist.

@@ -45,10 +45,10 @@ class OwnerBook {
   void storage_ended(RowId storage);
   /// The record after which the running reading began.
   [[nodiscard]] std::int64_t began(scan::Scope scope) const {
-    return under_way_[static_cast<std::size_t>(scope)].from_seq;
+    return pending_[static_cast<std::size_t>(scope)].from_seq;
   }
   /// A storage of the running reading lived when it began, though that was not known then.
-  void lived(scan::Scope scope, std::uint64_t address, RowId storage) { under_way(scope).alive[address] = storage; }
+  void lived(scan::Scope scope, std::uint64_t address, RowId storage) { pending(scope).alive[address] = storage; }
   /// The reading is over, and the records up to its end are applied.
   Status end(const MemoryReading& reading);
   /// The record at which the latest complete reading of everything began.
@@ -69,14 +69,14 @@ class OwnerBook {
   [[nodiscard]] bool has_holder(RowId storage) const;
   /// What this live storage is, by the latest readings.
   [[nodiscard]] scan::Role role_of(RowId storage) const {
-    const auto said = said_.find(storage);
-    return said == said_.end() ? scan::Role::kNone : said->second.role;
+    const auto result = results_.find(storage);
+    return result == results_.end() ? scan::Role::kNone : result->second.role;
   }
   /// The reading failed.
-  void cancel(scan::Scope scope) { under_way(scope) = {}; }
+  void cancel(scan::Scope scope) { pending(scope) = {}; }
 
  private:
-  struct UnderWay {
+  struct PendingScan {
     bool reads = false;
     std::int64_t from_seq = 0;
     std::unordered_map<std::uint64_t, RowId> alive;
@@ -86,13 +86,13 @@ class OwnerBook {
     [[nodiscard]] RowId row_of(std::uint64_t address, std::int64_t until_ns) const;
   };
   /// The result of a reading for a storage's holders.
-  struct Said {
+  struct HoldingResult {
     std::set<RowId> containers;
     bool otherwise = true;
     bool is_unexplained = false;
     scan::Role role = scan::Role::kNone;
   };
-  [[nodiscard]] UnderWay& under_way(scan::Scope scope) { return under_way_[static_cast<std::size_t>(scope)]; }
+  [[nodiscard]] PendingScan& pending(scan::Scope scope) { return pending_[static_cast<std::size_t>(scope)]; }
   Status write_owner(RowId storage, std::int64_t position, const scan::Holder& holder, bool waited);
   /// By container: bytes of storages that only its entries lead to. They were too small to get rows when they were
   /// made, also if storages of their size are tracked by now.
@@ -100,17 +100,17 @@ class OwnerBook {
   /// Returns the row of each container of a reading.
   Expected<std::vector<RowId>> write_containers(const MemoryReading& reading);
   /// A longer reading that began before `begun` is older although it ends later: it does not change this storage.
-  void note_newer(const UnderWay& begun, RowId storage);
-  Status write_held(RowId storage, const scan::HeldStorage& held, Said said);
+  void note_newer(const PendingScan& begun, RowId storage);
+  Status write_held(RowId storage, const scan::HeldStorage& held, HoldingResult result);
   Status write_owners(RowId storage, const scan::HeldStorage& held, bool waited);
   Status write_arrays(const std::vector<scan::HeldArrays>& arrays);
   Status write_collections(const std::vector<scan::Collection>& collections);
   /// A reading of variables may miss holders; those are then references that it cannot explain.
-  [[nodiscard]] static bool says_less(const Said& said, const Said& than);
+  [[nodiscard]] static bool is_weaker(const HoldingResult& result, const HoldingResult& than);
 
   Journal& journal_;
   ModuleBook& modules_;
-  std::array<UnderWay, 2> under_way_;  ///< by scope
+  std::array<PendingScan, 2> pending_;  ///< by scope
   std::int64_t read_until_ = 0;
   RowId scan_ = 0;  ///< row of the latest reading
   RowId next_owner_ = 1;
@@ -119,7 +119,7 @@ class OwnerBook {
   std::set<std::pair<RowId, RowId>> found_unrooted_;  ///< by the reading that is being written
   std::set<std::pair<RowId, RowId>> unrooted_;        ///< holders without a root, by the latest readings
   std::map<RowId, ContainerRow> containers_;          ///< by path
-  std::unordered_map<RowId, Said> said_;              ///< as in the row of each storage
+  std::unordered_map<RowId, HoldingResult> results_;  ///< as in the row of each storage
 };
 
 }  // namespace dcmt::recorder

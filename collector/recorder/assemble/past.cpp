@@ -9,18 +9,18 @@ namespace dcmt::recorder {
 
 using wire::RecordType;
 
-void PastBook::block_begins(std::uint64_t address, std::uint32_t device) {
+void PreAttachState::block_begins(std::uint64_t address, std::uint32_t device) {
   first_of_block_.try_emplace(address, Event::kBegins);
   begun_.insert(address);
   if (device != wire::kCpuDevice) of_gpus_.insert(address);
 }
 
-void PastBook::block_ends(std::uint64_t address, std::uint32_t device) {
+void PreAttachState::block_ends(std::uint64_t address, std::uint32_t device) {
   first_of_block_.try_emplace(address, Event::kEnds);
   if (device != wire::kCpuDevice) of_gpus_.insert(address);
 }
 
-void PastBook::block_listed(const wire::FoundBlockRecord& record) {
+void PreAttachState::block_listed(const wire::FoundBlockRecord& record) {
   if (record.header.aux == wire::kCpuDevice || record.bytes == 0) return;
   of_gpus_.insert(record.address);
   Listed& listed = listed_[record.address];
@@ -33,13 +33,13 @@ void PastBook::block_listed(const wire::FoundBlockRecord& record) {
   listed.is_in_second = listed.is_in_second || record.recording != 0;
 }
 
-void PastBook::storage_ends(const wire::StorageRecord& record) {
+void PreAttachState::storage_ends(const wire::StorageRecord& record) {
   first_of_storage_.try_emplace(record.storage, Event::kEnds);
   if (record.data == 0 || record.bytes == 0 || first_of_block_.contains(record.data)) return;
   ended_.push_back({record.storage, record.data, record.bytes, true});
 }
 
-void PastBook::see(const wire::RecordHeader& record) {
+void PreAttachState::see(const wire::RecordHeader& record) {
   const std::string_view bytes = record_bytes(record);
   switch (record.type) {
     case RecordType::kBlockAlloc:
@@ -75,7 +75,7 @@ void PastBook::see(const wire::RecordHeader& record) {
 
 /// A tensor can begin on an existing storage, but a block cannot begin at an existing block. So events of blocks decide
 /// if there are any. If a block ended and another began at its address, the reading may have found either.
-bool PastBook::lived(const scan::LivingStorage& found) const {
+bool PreAttachState::lived(const scan::LivingStorage& found) const {
   if (!found.is_block && !of_gpus_.contains(found.data)) {
     const auto first = first_of_storage_.find(found.storage);
     return first == first_of_storage_.end() || first->second == Event::kEnds;
@@ -83,7 +83,7 @@ bool PastBook::lived(const scan::LivingStorage& found) const {
   return !begun_.contains(found.data);
 }
 
-std::vector<PastStorage> PastBook::reconcile(std::span<const scan::LivingStorage> found) const {
+std::vector<PastStorage> PreAttachState::reconcile(std::span<const scan::LivingStorage> found) const {
   std::vector<PastStorage> past;
   std::unordered_set<std::uint64_t> blocks;
   std::unordered_set<std::uint64_t> storages;
@@ -103,7 +103,7 @@ std::vector<PastStorage> PastBook::reconcile(std::span<const scan::LivingStorage
   return past;
 }
 
-std::vector<PastGpuBlock> PastBook::gpu_blocks() const {
+std::vector<PastGpuBlock> PreAttachState::gpu_blocks() const {
   std::vector<PastGpuBlock> blocks;
   for (const auto& [address, listed] : listed_) {
     const auto first = first_of_block_.find(address);

@@ -29,7 +29,7 @@ struct PastGpuBlock {
 };
 
 /// Thread-safety: none.
-class PastBook {
+class PreAttachState {
  public:
   /// Processes the next record since the hooks came. `record` is as in Assembler::apply().
   void see(const wire::RecordHeader& record);

@@ -55,7 +55,7 @@ class PastTest : public ::testing::Test {
   }
 
   using Past = std::map<std::uint64_t, std::uint64_t>;
-  PastBook book_;
+  PreAttachState book_;
   std::vector<scan::LivingStorage> found_;
 };
 

@@ -208,7 +208,7 @@ constexpr Entry kEntries[] = {
     {RecordType::kOperatorAlias, "an operator's aliases", to<&Books::marks, &Marks::operator_alias>},
     {RecordType::kSmallBlocks, "a sum of small blocks", by<small_blocks>},
     {RecordType::kBlockAllocInNode, "a block's allocation in a node", bad},
-    {RecordType::kBlockFound, "a block from before", nothing},  // PastBook has it
+    {RecordType::kBlockFound, "a block from before", nothing},  // PreAttachState has it
     {RecordType::kSegment, "a segment", to<&Books::segments, &SegmentBook::segment>},
     {RecordType::kGpu, "a GPU", to<&Books::gpus, &GpuBook::gpu>},
     {RecordType::kModule, "a module", to<&Books::modules, &ModuleBook::module>},

@@ -31,7 +31,7 @@ using Clock = std::chrono::steady_clock;
 
 constexpr SessionRules kAttachRules{.ends_with_error = true, .keeps_empty = true, .reports_out_of_memory = false};
 
-Expected<std::vector<Attachment>> connect_all(const AttachOptions& options, const Entering& entering) {
+Expected<std::vector<Attachment>> connect_all(const AttachOptions& options, const InjectOptions& entering) {
   std::vector<Attachment> attachments;
   for (const pid_t pid : options.pids) {
     DCMT_ASSIGN_OR_RETURN(StandbyConnection connection, connect(pid, entering));
@@ -44,10 +44,10 @@ Expected<std::vector<Attachment>> connect_all(const AttachOptions& options, cons
 /// Checks that the processes can be attached to, and connects to them, unless a condition must be met first.
 Expected<std::vector<Attachment>> prepare(const AttachOptions& options, SignalQueue& signals) {
   const auto began = Clock::now();
-  const Entering entering{options.entry, options.waits, [&, began] {
-                            return !signals.asked_to_end() &&
-                                   (!options.duration || Clock::now() - began < *options.duration);
-                          }};
+  const InjectOptions entering{options.entry, options.waits, [&, began] {
+                                 return !signals.asked_to_end() &&
+                                        (!options.duration || Clock::now() - began < *options.duration);
+                               }};
   for (const pid_t pid : options.pids) {
     if (options.waits) DCMT_RETURN_IF_ERROR(wait_for_torch(pid, entering));
     if (options.when) DCMT_RETURN_IF_ERROR(check_can_attach(pid, options.entry));

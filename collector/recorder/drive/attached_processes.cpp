@@ -92,7 +92,7 @@ Status AttachedProcesses::check_condition() {
     ProcessRecorder& recorder = *each.recorded->recorder;
     // The current step is not a whole one.
     each.steps_before = recorder.totals().steps + 1;
-    recorder.read_once_more();
+    recorder.request_full_scan();
     DCMT_RETURN_IF_ERROR(recorder.note(note));
   }
   return {};

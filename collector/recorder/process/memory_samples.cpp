@@ -78,12 +78,12 @@ std::int64_t OutsideWatch::grown() const {
   return std::max<std::int64_t>(0, grown / kWorthReading * kWorthReading);
 }
 
-Expected<bool> MemorySamples::poll(const TorchThen& torch, const Blocks& blocks) {
+Expected<bool> MemorySamples::poll(const TorchSample& torch, const Blocks& blocks) {
   const double now = seconds();
   return schedule_.is_due(now, torch.steps) ? sample(now, torch, blocks, false) : Expected<bool>(false);
 }
 
-Status MemorySamples::sample_last(const TorchThen& torch, const Blocks& blocks) {
+Status MemorySamples::sample_last(const TorchSample& torch, const Blocks& blocks) {
   return sample(seconds(), torch, blocks, true).status();
 }
 
@@ -92,7 +92,7 @@ double MemorySamples::seconds() {
   return static_cast<double>(now_ns() - *began_ns_) * 1e-9;
 }
 
-Expected<bool> MemorySamples::sample(double now, const TorchThen& torch, const Blocks& blocks, bool classes) {
+Expected<bool> MemorySamples::sample(double now, const TorchSample& torch, const Blocks& blocks, bool classes) {
   const std::optional<ResidentMemory> memory = resident_memory(pid_);
   if (!memory) return false;
   // The kernel may kill the recorder, too; then nothing is written at the end.

@@ -18,7 +18,7 @@
 namespace dcmt::recorder {
 
 /// The bytes of torch's CPU allocator at a sample.
-struct TorchThen {
+struct TorchSample {
   std::int64_t seq = 0;    ///< latest applied record
   std::int64_t steps = 0;  ///< steps that have ended
   std::int64_t bytes = 0;  ///< allocated
@@ -73,9 +73,9 @@ class MemorySamples {
   MemorySamples(TraceWriter& writer, pid_t pid) : writer_(writer), pid_(pid), cgroup_(CgroupMemory::of(pid)) {}
 
   /// Samples if it is time. Returns whether a row was written.
-  Expected<bool> poll(const TorchThen& torch, const Blocks& blocks);
+  Expected<bool> poll(const TorchSample& torch, const Blocks& blocks);
   /// Samples now, with the classes: the program has ended, and its memory still exists.
-  Status sample_last(const TorchThen& torch, const Blocks& blocks);
+  Status sample_last(const TorchSample& torch, const Blocks& blocks);
   /// Lasting growth of memory outside torch since the first steps, in units of some MiB.
   [[nodiscard]] std::int64_t grown() const { return growth_.grown(); }
   /// Memory outside torch at the latest sample; bytes.
@@ -87,7 +87,7 @@ class MemorySamples {
 
  private:
   double seconds();  ///< since the first sample
-  Expected<bool> sample(double now, const TorchThen& torch, const Blocks& blocks, bool classes);
+  Expected<bool> sample(double now, const TorchSample& torch, const Blocks& blocks, bool classes);
   Status write_classes(std::int64_t torch, const Blocks& blocks, bool with_free);
 
   TraceWriter& writer_;

@@ -34,7 +34,7 @@ class PastReading {
 
   SpoolDrain& process_;
   Readings& readings_;
-  PastBook book_;
+  PreAttachState book_;
   std::vector<std::uint64_t> words_;
   std::vector<std::pair<std::size_t, std::uint32_t>> records_;  ///< begin of each record, and its thread
   bool reads_ = false;

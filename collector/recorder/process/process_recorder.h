@@ -73,7 +73,7 @@ class ProcessRecorder {
   /// Memory has run out in another process of the job, and this one may be ended for that: its variables are read soon.
   void read_variables_soon() { readings_.read_variables_soon(); }
   /// Reads everything as soon as possible, regardless of the schedule.
-  void read_once_more() { readings_.read_once_more(); }
+  void request_full_scan() { readings_.request_full_scan(); }
   /// True if that reading is over, or is impossible.
   [[nodiscard]] bool has_read_once_more() const { return readings_.has_read_once_more(); }
 

@@ -95,7 +95,7 @@ Status Readings::serve() {
     serve_hold();
   } else if (!requested_) {
     if (!program_ended_) DCMT_RETURN_IF_ERROR(samplers_.sample_last());
-    DCMT_RETURN_IF_ERROR(serve_end());
+    DCMT_RETURN_IF_ERROR(on_program_end());
   } else if (all_ != nullptr && all_follows_) {
     if (!is_reading() && all_->may_start()) {
       all_follows_ = false;
@@ -141,7 +141,7 @@ void Readings::serve_hold() {
   start(*variables_, scan::Scope::kVariables);
 }
 
-Status Readings::serve_end() {
+Status Readings::on_program_end() {
   program_ended_ = true;
   samplers_.end();
   const Assembler& assembler = process_.assembler();

@@ -35,7 +35,7 @@ class Readings {
   Status end();
 
   /// Reads everything as soon as possible, regardless of the schedule.
-  void read_once_more() { extra_ = Extra::kWanted; }
+  void request_full_scan() { extra_ = Extra::kWanted; }
   /// The same for variables, which takes milliseconds: memory runs out soon, or has run out in another process.
   void read_variables_soon() { wants_variables_ = true; }
   /// True if that reading is over, or is impossible.
@@ -55,7 +55,7 @@ class Readings {
   /// The process waits for an answer: its program has ended, or requests a reading.
   Status serve();
   /// Reads the memory of an ended program if another reading would add information, then lets it exit.
-  Status serve_end();
+  Status on_program_end();
   /// Reads the memory of a program that requests it, after the running readings.
   Status serve_request();
   /// Reads the variables of a program that waits at a point of its work.

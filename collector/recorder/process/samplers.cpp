@@ -29,7 +29,7 @@ Status Samplers::finish() {
   return {};
 }
 
-TorchThen Samplers::torch_then() const {
+TorchSample Samplers::torch_then() const {
   const Assembler& assembler = process_.assembler();
   return {static_cast<std::int64_t>(assembler.last_seq()), assembler.totals().steps, assembler.cpu_bytes().allocated};
 }

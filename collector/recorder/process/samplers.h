@@ -51,7 +51,7 @@ class Samplers {
   }
 
  private:
-  [[nodiscard]] TorchThen torch_then() const;
+  [[nodiscard]] TorchSample torch_then() const;
 
   SpoolDrain& process_;
   std::unique_ptr<MemorySamples> memory_;  ///< nullptr: the process cannot be found

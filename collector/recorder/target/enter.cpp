@@ -37,7 +37,7 @@ bool may_come_to_it(const TargetProcess& target) {
 
 }  // namespace
 
-Status wait_for_torch(pid_t pid, const Entering& entering) {
+Status wait_for_torch(pid_t pid, const InjectOptions& entering) {
   for (;; std::this_thread::sleep_for(kBetweenAnswers)) {
     DCMT_ASSIGN_OR_RETURN(const TargetProcess target, inspect_process(pid));
     if (const auto obstacle = obstacle_of(target)) return refusal(*obstacle);
@@ -50,7 +50,7 @@ Status wait_for_torch(pid_t pid, const Entering& entering) {
   }
 }
 
-Expected<StandbyConnection> connect(pid_t pid, const Entering& entering) {
+Expected<StandbyConnection> connect(pid_t pid, const InjectOptions& entering) {
   const auto began = Clock::now();
   for (;; std::this_thread::sleep_for(kBetweenAnswers)) {
     const auto goes_on_for = [&](Clock::duration most) { return Clock::now() - began < most && entering.goes_on(); };

@@ -12,20 +12,21 @@
 namespace dcmt::cli {
 
 /// Redirects the standard error of this process and its children to a file, because it is not part of the result.
-class Aside {
+class StderrRedirect {
  public:
-  explicit Aside(const std::filesystem::path& file) : file_(file), before_(fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 0)) {
+  explicit StderrRedirect(const std::filesystem::path& file)
+      : file_(file), before_(fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 0)) {
     const int to = open(file.c_str(), O_CREAT | O_WRONLY | O_TRUNC | O_CLOEXEC, 0600);
     if (to < 0) return;
     dup2(to, STDERR_FILENO);
     close(to);
   }
-  ~Aside() {
+  ~StderrRedirect() {
     dup2(before_, STDERR_FILENO);
     close(before_);
   }
-  Aside(const Aside&) = delete;
-  Aside& operator=(const Aside&) = delete;
+  StderrRedirect(const StderrRedirect&) = delete;
+  StderrRedirect& operator=(const StderrRedirect&) = delete;
 
   /// The last line written so far; empty if there is none.
   [[nodiscard]] std::string last_line() const {
@@ -43,21 +44,21 @@ class Aside {
 };
 
 /// Redirects standard output to standard error during its lifetime.
-class OutputAside {
+class StdoutRedirect {
  public:
-  explicit OutputAside(bool aside) {
+  explicit StdoutRedirect(bool aside) {
     if (!aside) return;
     std::cout.flush();
     before_ = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0);
     dup2(STDERR_FILENO, STDOUT_FILENO);
   }
-  ~OutputAside() {
+  ~StdoutRedirect() {
     if (before_ < 0) return;
     dup2(before_, STDOUT_FILENO);
     close(before_);
   }
-  OutputAside(const OutputAside&) = delete;
-  OutputAside& operator=(const OutputAside&) = delete;
+  StdoutRedirect(const StdoutRedirect&) = delete;
+  StdoutRedirect& operator=(const StdoutRedirect&) = delete;
 
  private:
   int before_ = -1;
