@@ -74,7 +74,8 @@ class Lifetimes {
   Expected<RowId> find_storage(std::uint64_t address, std::uint64_t data, std::uint64_t bytes, std::int64_t until);
 
   /// The row of the storage at this address; begins one if there is none. 0 for address 0.
-  Expected<RowId> see_storage(std::uint64_t address, std::uint64_t data, std::uint64_t bytes, std::uint64_t stack);
+  Expected<RowId> find_or_begin_storage(std::uint64_t address, std::uint64_t data, std::uint64_t bytes,
+                                        std::uint64_t stack);
   [[nodiscard]] RowId storage(std::uint64_t address);
   [[nodiscard]] RowId tensor(std::uint64_t address);
   /// The live block of a GPU that has this byte; 0: none.
@@ -147,8 +148,16 @@ class Lifetimes {
   }
 
  private:
+  /// Numbers of 64 bits are signed in a row.
+  static std::int64_t as_signed(std::uint64_t value) { return static_cast<std::int64_t>(value); }
+  /// The sum of a device's small blocks is a row without an address. Here it has an address of the kernel's half.
+  static constexpr std::uint64_t kNoProgramsAddress = std::uint64_t{1} << 63;
+  static std::uint64_t key_of_small_blocks(std::optional<std::int64_t> gpu) {
+    return kNoProgramsAddress + (gpu ? static_cast<std::uint64_t>(*gpu) + 1 : 0);
+  }
+
   /// Call it after a sum has risen.
-  void see_height(Device device, std::int64_t allocated);
+  void update_peak(Device device, std::int64_t allocated);
   Status lost_death(const char* what, std::uint64_t address);
   Status end_tensor(std::uint64_t address);
   Status end_storage(std::uint64_t address);

@@ -171,8 +171,8 @@ Status Marks::point(const wire::MarkRecord& record) {
 
 Expected<MarkRow> Marks::key_row(std::string_view kind, const wire::KeyRecord& record) {
   const bool gone = (record.header.aux & (wire::kKeyStorageDead | wire::kKeyUntracked)) != 0;
-  DCMT_ASSIGN_OR_RETURN(RowId storage,
-                        lifetimes_.see_storage(gone ? 0 : record.storage, record.data, record.bytes, record.stack));
+  DCMT_ASSIGN_OR_RETURN(RowId storage, lifetimes_.find_or_begin_storage(gone ? 0 : record.storage, record.data,
+                                                                        record.bytes, record.stack));
   Expected<MarkRow> row = row_here(kind, record.op, record.stack);
   if (!row.ok()) return row;
   row->graph = record.graph;
