@@ -44,6 +44,10 @@ constexpr std::uint64_t kDearPart = 10;
 /// since the first record, since a program may search for the largest batch by failing.
 constexpr std::uint64_t kLongestAtOutOfMemory = 3 * kSecond, kFreeAtOutOfMemory = 6 * kSecond, kShareAtOutOfMemory = 50;
 
+/// A reading at the program's end may take this share of the time since the first record beyond the limit that the user
+/// has set, and no longer: a program of 1.2 M objects takes 4 s.
+constexpr std::uint64_t kShareAtExit = 50, kLongestAtExit = 8 * kSecond;
+
 constinit AddPendingCall g_add_pending_call = nullptr;
 constinit std::atomic<bool> g_holds{false};
 constinit std::atomic<std::uint64_t> g_backwards{0};
@@ -191,8 +195,9 @@ void await_last_reading() noexcept {
     const std::uint64_t now = nanoseconds(CLOCK_MONOTONIC);
     // A recorder that answers later still has to see that the program has ended.
     const std::uint64_t for_answer = std::max(g_exit_wait / kPartForAnswer, std::min(kLongReading, g_exit_wait / 2));
+    const std::uint64_t longer = std::min(kLongestAtExit, (now - g_began_ns) / kShareAtExit);
     if (changes(word, AskedReading::kEnded, now + for_answer) &&
-        !changes(word, AskedReading::kUnderWay, now + g_exit_wait)) {
+        !changes(word, AskedReading::kUnderWay, now + g_exit_wait + longer)) {
       stop_waiting(word);
     }
   }

@@ -296,10 +296,6 @@ Expected<Census> Censuses::take(const CensusOptions& options) {
   const ExploredGraph explored{graph, memory, types, naming.paths, state_->versions.runtime};
   const bool wants_native = options.native == Native::kAll ||
                             (options.native == Native::kProved && is_worth_search(options.in_question, explored));
-  NativeHeld native;
-  if (wants_native && options.has_ended) {
-    DCMT_ASSIGN_OR_RETURN(native, native_held(options, explored, state_->source, memory_ahead.take()));
-  }
   Owners owners(graph, memory, types, text, naming.paths);
   const Modules modules(graph, naming.paths, text, options.modules);
   census.modules = modules.named();
@@ -344,10 +340,10 @@ Expected<Census> Censuses::take(const CensusOptions& options) {
     for (std::size_t i = 0; i < nodes.size(); ++i) all.push_back({nodes[i], census.storages[i].bytes});
     census.retained = name_retained(all, options, naming, memory, text);
   }
-  if (wants_native && !options.has_ended) {
-    DCMT_ASSIGN_OR_RETURN(native, native_held(options, explored, state_->source, std::nullopt));
+  if (wants_native) {
+    DCMT_ASSIGN_OR_RETURN(NativeHeld native, native_held(options, explored, state_->source, memory_ahead.take()));
+    add_native_holders(std::move(native), census);
   }
-  add_native_holders(std::move(native), census);
   if (options.living && !is_near) DCMT_RETURN_IF_ERROR(add_living(options, small, explored, state_->source, census));
   state_->read_before = memory.ranges_used();
   state_->read_again_before = fresh.ranges_used();

@@ -40,7 +40,7 @@ struct CensusOptions {
   /// long as the census without it, and keeps no copy of the memory.
   Native native = Native::kNo;
   InQuestion in_question = {};  ///< for Native::kProved
-  /// The program has ended, and waits for a while: its C++ memory is read first.
+  /// The program has ended, and waits for a while: a second thread reads its memory for the search of C++ holders.
   bool has_ended = false;
   std::vector<Range> data = {};  ///< known data of storages, which contains no objects
   /// Lists every storage of any size that has data and was alive in two readings, even if no Python object leads to it.

@@ -212,14 +212,12 @@ Status OwnerBook::end(const MemoryReading& reading) {
   scan.ended = reading.ended;
   scan.counted_ns = reading.counted_ns;
 
-  const std::int64_t found_ns = reading.found_ns != 0 ? reading.found_ns : reading.to_ns;
   std::vector<std::pair<RowId, const scan::HeldStorage*>> known;
   for (const scan::HeldStorage& held : reading.found.storages) {
-    const bool owned = std::ranges::any_of(held.holders, &scan::Holder::confirmed);
-    // What has ended since it was found is no later storage at the same address.
-    const RowId row = begun.row_of(held.storage, owned ? found_ns : reading.to_ns);
+    const RowId row = begun.row_of(held.storage, reading.to_ns);
     if (row == 0) continue;
     ++scan.storages;
+    const bool owned = std::ranges::any_of(held.holders, &scan::Holder::confirmed);
     if (owned) ++scan.owned;
     known.emplace_back(row, &held);
   }

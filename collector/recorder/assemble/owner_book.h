@@ -26,11 +26,9 @@ struct MemoryReading {
   scan::Scope scope = scan::Scope::kAll;
   std::int64_t from_ns = 0, to_ns = 0;  ///< monotonic clock
   std::int64_t counted_ns = 0;          ///< begin of its second part, in which collections were counted
-  /// When all paths that it has confirmed had been found; 0: at its end.
-  std::int64_t found_ns = 0;
-  double cpu_seconds = 0;  ///< CPU time of the reading
-  bool waited = false;     ///< Python's thread waited throughout: no Python object has changed
-  bool ended = false;      ///< the program had ended when it began
+  double cpu_seconds = 0;               ///< CPU time of the reading
+  bool waited = false;                  ///< Python's thread waited throughout: no Python object has changed
+  bool ended = false;                   ///< the program had ended when it began
   scan::Census found;
 };
 

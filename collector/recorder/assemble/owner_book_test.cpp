@@ -97,24 +97,6 @@ TEST_F(OwnerBookTest, WhatLivedFromBeforeTheReadingUntilAfterItHasTheOwner) {
   EXPECT_EQ(rows("SELECT id, '', from_seq, storages, owned FROM scan"), (Rows{"1||10|2|2"}));
 }
 
-TEST_F(OwnerBookTest, WhatEndsAfterItWasFoundHasTheOwner) {
-  now(10, 100);
-  owners_->begin(scan::Scope::kAll, {{0xA0, 1}, {0xB0, 2}, {0xC0, 3}});
-  now(11, 140);
-  owners_->storage_ended(1);
-  now(12, 160);
-  owners_->storage_ended(2);
-  owners_->storage_ended(3);
-  MemoryReading reading;
-  reading.from_ns = 100;
-  reading.found_ns = 150;
-  reading.to_ns = 200;
-  reading.found.storages = {held(0xA0, "main: a"), held(0xB0, "main: b"), held(0xC0, "main: c")};
-  reading.found.storages.back().holders.front().confirmed = false;
-  ASSERT_TRUE(owners_->end(reading).ok());
-  EXPECT_EQ(owners(), Rows{"2|main: b|1|1|1"}) << "the first had ended, and the last was not there any more";
-}
-
 TEST_F(OwnerBookTest, AnOwnerThatIsFoundAgainIsOneRowWithALongerLife) {
   for (int scan = 1; scan <= 4; ++scan) {
     owners_->begin(scan::Scope::kAll, {{0xA0, 1}, {0xB0, 2}});

@@ -31,14 +31,15 @@ struct RecordingOptions {
   std::uint32_t spool_mib = 64;              ///< shared memory per traced process
   RetentionOptions retention;                ///< what a trace keeps of a long run
   bool owners = true;                        ///< read the memory of processes to find the owners of storages
-  int exit_wait = agent::kDefaultExitWait;   ///< how many seconds a program waits at its end for a reading, at most
-  bool native = false;                       ///< sample what is allocated beside torch
-  bool streams = false;                      ///< record work on streams of GPUs; in `full`
-  bool gpu_work = false;                     ///< record each kernel, copy and fill on GPUs; in `full`
-  bool holds = true;                         ///< hold programs for readings at points of their work
-  bool replace = false;                      ///< replace a run in the folder
-  bool quiet = false;                        ///< no status line
-  bool live = false;                         ///< a view of several rows in place of the status line
+  /// How many seconds a program waits at its end for a reading, at most, beside a share of its time; 0: it does not.
+  int exit_wait = agent::kDefaultExitWait;
+  bool native = false;    ///< sample what is allocated beside torch
+  bool streams = false;   ///< record work on streams of GPUs; in `full`
+  bool gpu_work = false;  ///< record each kernel, copy and fill on GPUs; in `full`
+  bool holds = true;      ///< hold programs for readings at points of their work
+  bool replace = false;   ///< replace a run in the folder
+  bool quiet = false;     ///< no status line
+  bool live = false;      ///< a view of several rows in place of the status line
 
   /// All tables of operators.
   [[nodiscard]] std::vector<std::string> all_tables() const {

@@ -80,8 +80,6 @@ Expected<MemoryReading> MemoryReader::read(const scan::CensusOptions& options) {
   DCMT_ASSIGN_OR_RETURN(reading.found, censuses_->take(options));
   reading.to_ns = now_ns();
   reading.counted_ns = reading.from_ns + static_cast<std::int64_t>(reading.found.until_second * 1e9);
-  // Otherwise C++ memory is searched later.
-  if (options.has_ended) reading.found_ns = reading.counted_ns;
   reading.cpu_seconds = agent::thread_cpu_seconds() - before;
   return reading;
 }
