@@ -210,15 +210,12 @@ std::set<std::string_view> functions_of(const FoundLines& statements, std::strin
 
 /// Calls of the functions in the text.
 /// @param objects  those whose methods count; of others a call does if it is given what was made
-FoundLines calls_in_text(const UserFiles& files, const std::set<std::string_view>& functions,
+FoundLines calls_in_text(const UserFile& file, const std::set<std::string_view>& functions,
                          const std::function<bool(std::string_view object)>& objects) {
-  return files.all([&](const UserFile& file) {
-    return lines_of(file, [&](const PythonSource::Line& line) {
-      const bool is_given = file.values.names_one(line);
-      return std::ranges::any_of(functions, [&](std::string_view function) {
-        return calls_function(line.bare, function,
-                              [&](std::string_view object) { return is_given || objects(object); });
-      });
+  return lines_of(file, [&](const PythonSource::Line& line) {
+    const bool is_given = file.values.names_one(line);
+    return std::ranges::any_of(functions, [&](std::string_view function) {
+      return calls_function(line.bare, function, [&](std::string_view object) { return is_given || objects(object); });
     });
   });
 }
@@ -228,7 +225,18 @@ FoundLines calls_in_text(const UserFiles& files, const std::set<std::string_view
 FoundLines calls_in_text(const UserFiles& files, const std::set<std::string_view>& functions, std::string_view holder) {
   std::set<std::string_view> objects = names_on_path(holder);
   objects.insert({"", "self", "cls"});
-  return calls_in_text(files, functions, [&](std::string_view object) { return objects.contains(object); });
+  return files.all([&](const UserFile& file) {
+    return calls_in_text(file, functions, [&](std::string_view object) { return objects.contains(object); });
+  });
+}
+
+/// Who calls a function has its result, and what it was called with, put into the function's cache.
+FoundLines calls_of_cached(const UserFiles& files, std::string_view function, std::string_view holder) {
+  FoundLines calls = files.callers_of({function});
+  if (calls.empty()) calls = calls_in_text(files, {function}, holder);
+  const auto of_any = [&](const UserFile& file) { return calls_in_text(file, {function}, kAnyObject); };
+  if (calls.empty()) calls = files.all(of_any);
+  return calls.empty() ? files.others(of_any) : calls;
 }
 
 /// Calls of the functions that have the statements: those that made a storage; else those in the text.
@@ -261,13 +269,8 @@ FoundLines graphs_of_gradients_in(const UserFile& file, std::string_view) {
 }
 
 Storing stored_in(const UserFiles& files, std::string_view holder, std::string_view way) {
-  if (const std::string_view function = cached_function(holder); !function.empty()) {
-    // Who calls the function has its result put into the cache.
-    FoundLines callers = files.callers_of({function});
-    if (callers.empty()) callers = calls_in_text(files, {function}, holder);
-    if (callers.empty()) callers = calls_in_text(files, {function}, kAnyObject);
-    if (!callers.empty()) return {texts_of(callers), {}, {}};
-  }
+  if (const std::string_view function = cached_function(holder); !function.empty())
+    return {texts_of(calls_of_cached(files, function, holder)), {}, {}};
   const auto in = [&](auto search) { return files.all([&](const UserFile& file) { return search(file, holder); }); };
   if (cycle_text::is_cycle(holder) && holder.find(cycle_text::kOfGradient) != npos) {
     const FoundLines found = in(graphs_of_gradients_in);

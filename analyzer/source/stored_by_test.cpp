@@ -518,6 +518,14 @@ TEST(StoredByTest, TheCallOfACachedFunctionInTheTextIfNoStackHasOne) {
   EXPECT_EQ(found[0].text, "return [self.encode(text) for text in texts]");
 }
 
+TEST(StoredByTest, WhatMakesAnObjectDoesNotPutItIntoTheCacheOfItsMethod) {
+  const Program program(
+      "class Text:\n  def __init__(self):\n    self.ids = x.clone()\n  @cache\n  def size(self):\n"
+      "    return len(self.ids)\ndef main():\n  text = Text()\n  net(text)\nmain()\n",
+      {{"train.py", "__init__", 3}, {"train.py", "main", 8}});
+  EXPECT_EQ(program.lines(kStatements, "main.Text.size (lru_cache)"), Lines{}) << "nothing says who calls it";
+}
+
 TEST(StoredByTest, AMethodOfAnotherObjectIsNoCall) {
   const Program program(kSteps, {{"train.py", "main", 6}});
   EXPECT_EQ(program.lines(kCalls, "main: run.log"), (Lines{"run.step(1)"})) << "it makes the storages";

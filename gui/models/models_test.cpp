@@ -93,7 +93,7 @@ TEST(Words, OfWhatGrowsTheUsersLineComesBeforeThePackages) {
   growth.alone = Bytes(2048);
   growth.made_at = {{"timm/loss.py:7 mse", "train.py:12 main", Bytes(2048), 2},
                     {"train.py:14 main", {}, Bytes(1024), 1}};
-  growth.stored_by = {{"train.py:13", "probe.seen.append(loss)"}};
+  growth.stored_by = {{"train.py:13", "probe.seen.append(loss)", {}, 13}};
   finding.growth = growth;
   model::Report report;
   report.path = "/out/a b.dcmt";
