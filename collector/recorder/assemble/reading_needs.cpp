@@ -55,12 +55,13 @@ std::uint64_t ReadingNeeds::worth_search() const {
 
 scan::InQuestion ReadingNeeds::without_holder(bool has_ended) const {
   const std::int64_t until = has_ended ? journal_.now.seq : settled_until();
-  scan::InQuestion in_question;
+  const auto lacks_one = [&](RowId storage) { return storage <= until && !owners_.has_holder(storage); };
+  scan::InQuestion in_question{{}, worth_search()};
+  if (static_cast<std::uint64_t>(lifetimes_.bytes_where(lacks_one)) < in_question.least) return in_question;
   for (const auto& [address, storage] : lifetimes_.living_storages()) {
-    if (storage <= until && !owners_.has_holder(storage)) in_question.storages.push_back(address);
+    if (lacks_one(storage)) in_question.storages.push_back(address);
   }
   std::ranges::sort(in_question.storages);
-  in_question.least = worth_search();
   return in_question;
 }
 

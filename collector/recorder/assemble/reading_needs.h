@@ -53,7 +53,8 @@ class ReadingNeeds {
   [[nodiscard]] std::int64_t smallest_followed() const;
   /// True if something is alive that was made after the first step and before the latest one.
   [[nodiscard]] bool keeps_anything() const;
-  /// The storages of which no reading has a holder, and how many bytes of them are worth a search of C++ memory.
+  /// The storages of which no reading has a holder, and how many bytes of them are worth a search of C++ memory; none
+  /// if all together are not.
   /// @param has_ended  the program has ended; otherwise those that its latest step may still use are left out
   [[nodiscard]] scan::InQuestion without_holder(bool has_ended) const;
   /// Memory of followed blocks: no object is in it.
