@@ -253,7 +253,7 @@ TEST(Grows, AnAttributeHasOneValue) {
 }
 
 TEST(Grows, AVariableOfAnUnknownTypeThatHadSeveralAtOnceHoldsMany) {
-  // A static map of C++ without debug information: the readings know no container.
+  // A static map of C++ without debug information: no reading has a container.
   TestTrace trace;
   std::vector<Handle> kept;
   program(trace, 12, [&](int step) {

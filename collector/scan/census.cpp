@@ -153,12 +153,13 @@ Status add_living(const CensusOptions& options, const std::vector<StorageOf>& sm
   for (const HeldStorage& held : census.storages) found.push_back(held.storage);
   for (const StorageOf& each : small) found.push_back(explored.graph.nodes()[each.node].address);
   for (const Address storage : unseen_storages(options, explored, 1)) found.push_back(storage);
-  auto& [graph, memory, types, paths, runtime] = explored;
+  Mirror& memory = explored.memory;
+  const TorchLayout& torch = explored.types.torch;
   DCMT_ASSIGN_OR_RETURN(const std::unique_ptr<MemorySource> source, open());
   Mirror fresh(*source);
   for (const Address storage : found) {
-    const StorageFields fields = storage_fields(storage, memory, types.torch);
-    const bool lives = still_lives(fields, fresh, types.torch) && fresh.word(storage) == memory.word(storage);
+    const StorageFields fields = storage_fields(storage, memory, torch);
+    const bool lives = still_lives(fields, fresh, torch) && fresh.word(storage) == memory.word(storage);
     if (fields.bytes == 0 || !lives) continue;
     census.living.push_back({storage, fields.data, fields.bytes, is_cpu_block(fields)});
   }
@@ -293,10 +294,10 @@ Expected<Census> Censuses::take(const CensusOptions& options) {
                 ContainerSearch(graph, types.names)};
   naming.paths.set_frozen(std::move(collected.frozen));
   naming.paths.set_collector_off(collector_is_off(memory, types, state_->versions.runtime));
-  const ExploredGraph explored{graph, memory, types, naming.paths, state_->versions.runtime};
+  Owners owners(graph, memory, types, text, naming.paths);
+  const ExploredGraph explored{graph, owners.storages(), memory, types, naming.paths, state_->versions.runtime};
   const bool wants_native = options.native == Native::kAll ||
                             (options.native == Native::kProved && is_worth_search(options.in_question, explored));
-  Owners owners(graph, memory, types, text, naming.paths);
   const Modules modules(graph, naming.paths, text, options.modules);
   census.modules = modules.named();
   std::vector<NodeIndex> nodes;

@@ -24,9 +24,8 @@ bool has_root(Address storage, const Graph& graph) {
 /// The memory, without the data of storages, which contains no objects.
 std::optional<SearchedMemory> read_memory(const CensusOptions& options, const ExploredGraph& explored) {
   std::vector<Range> data = options.data;
-  for (const GraphNode& node : explored.graph.nodes()) {
-    if (node.kind != Kind::kStorage) continue;
-    const StorageFields fields = fields_of(node.address, explored);
+  for (const NodeIndex node : explored.storages) {
+    const StorageFields fields = fields_of(explored.graph.nodes()[node].address, explored);
     if (is_plausible(fields, explored.memory)) data.push_back({fields.data, fields.data + fields.bytes});
   }
   return SearchedMemory::read(explored.memory.source(), std::move(data), !options.variables.empty());
@@ -41,9 +40,10 @@ NativeSearch search_in(SearchedMemory memory, const CensusOptions& options, cons
 std::vector<Address> searched_for(const CensusOptions& options, const ExploredGraph& explored,
                                   const std::vector<HeldStorage>& unseen) {
   std::vector<Address> storages;
-  for (const GraphNode& node : explored.graph.nodes()) {
-    if (node.kind != Kind::kStorage || has_root(node.address, explored.graph)) continue;
-    if (fields_of(node.address, explored).bytes >= options.smallest) storages.push_back(node.address);
+  for (const NodeIndex node : explored.storages) {
+    const Address storage = explored.graph.nodes()[node].address;
+    if (!explored.graph.is_rooted(node) && fields_of(storage, explored).bytes >= options.smallest)
+      storages.push_back(storage);
   }
   for (const HeldStorage& each : unseen) storages.push_back(each.storage);
   if (options.native == Native::kProved) {

@@ -44,6 +44,7 @@ struct NativeHeld {
 /// An explored graph, and what it was read from.
 struct ExploredGraph {
   const Graph& graph;
+  const std::vector<NodeIndex>& storages;  ///< of the graph
   Mirror& memory;
   ProcessTypes& types;
   Paths& paths;
