@@ -13,12 +13,14 @@ LIBRARY = recorded.BUILD / "lib" / "tests" / "libdcmt_native_holders.so"
 NAMES = ["g_tensor", "g_vector", "g_map[abi:cxx11]", "g_session", "g_list", "g_storage", "(anonymous namespace)::hidden()::kept"]
 KEEPING = recorded.BUILD / "bin" / "libtorch_keeping"
 OUTPUT = 64 * 1024 * 4  # of each of its steps
+# The reading at a program's end takes as long as it needs: how busy the machine is decides nothing.
+PATIENT = ("--exit-wait", "60")
 BUCKETS = 50_009 * 4  # and one of 50,010 that only a running function has
 
 
 @pytest.mark.parametrize("step", [0, 3])
 def test_static_variables_of_a_library_are_the_holders(step, tmp_path):
-    recorded.record(tmp_path / "out", recorded.PROGRAMS / "cpp_buckets.py", LIBRARY, step)
+    recorded.record(tmp_path / "out", recorded.PROGRAMS / "cpp_buckets.py", LIBRARY, step, flags=PATIENT)
     (trace,) = recorded.traces(tmp_path / "out")
     (live,) = json.loads(recorded.tool("show", "live", "--json", "--at", "peak", trace).stdout)["traces"]
     held = {group["name"]: group["bytes"] for group in live["by_holder"]}
@@ -68,7 +70,7 @@ def test_a_static_variable_of_a_program_without_python_is_a_holder(where, name):
 
 
 def test_buckets_of_ddp_belong_to_its_reducer(tmp_path):
-    recorded.record(tmp_path / "run", recorded.PROGRAMS / "ddp_buckets.py")
+    recorded.record(tmp_path / "run", recorded.PROGRAMS / "ddp_buckets.py", flags=PATIENT)
     (trace,) = recorded.traces(tmp_path / "run")
     # Larger than any parameter. The first bucket, and the copy of all parameters, go in the first steps.
     holders = recorded.query(
