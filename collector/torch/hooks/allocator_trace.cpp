@@ -83,6 +83,15 @@ class Stack {
 
 char g_why[256];
 
+/// Torch's list of segments. Since torch 2.11 it can be had without the history of allocations, which may be long.
+auto list_of(auto& allocator) {
+  if constexpr (requires { allocator.snapshot(c10::MempoolId_t{0, 0}, /*include_traces=*/false); }) {
+    return allocator.snapshot({0, 0}, /*include_traces=*/false);
+  } else {
+    return allocator.snapshot();
+  }
+}
+
 /// Calls `visit` for each segment in torch's list, with its blocks, the allocator and its settings.
 /// @param what  names the list in the error text
 template <class Visit>
@@ -90,7 +99,7 @@ const char* for_each_listed(void* c10_cuda, const char* what, Visit&& visit) noe
   try {
     Allocator* allocator = allocator_in_use(c10_cuda);
     if (allocator == nullptr) return nullptr;  // no GPU was used yet
-    const auto list = allocator->snapshot({0, 0}, /*include_traces=*/false);
+    const auto list = list_of(*allocator);
     for (const auto& segment : list.segments) visit(segment, *allocator, list.config_metadata);
     return nullptr;
   } catch (const std::exception& error) {
