@@ -262,6 +262,20 @@ GROUPS = taken(itertools.groupby([kept("itertools.groupby", "main.GROUPS (value)
 FILLED = itertools.zip_longest(iter([1]), fillvalue=kept("itertools.zip_longest", "main.FILLED (fill)"))
 ENUMERATED = enumerate([kept("enumerate", "main.ENUMERATED (iterates) (iterates)[0]")])
 ZIPPED = zip([kept("zip", "main.ZIPPED (iterators)[0] (iterates)[0]")])
+
+
+def one(kind: str, path: str):
+    yield kept(kind, path)
+
+
+LAST_PAIR = taken(enumerate(one("last pair of enumerate", "main.LAST_PAIR (result)[1]")))
+LAST_ZIPPED = taken(zip(one("last tuple of zip", "main.LAST_ZIPPED (result)[0]")))
+LAST_FILLED = taken(itertools.zip_longest(one("last tuple of zip_longest", "main.LAST_FILLED (result)[0]")))
+LAST_ITEM = taken(iter({"z": kept("last item of a dict", "main.LAST_ITEM (result)[1]")}.items()))
+COMBINED = taken(itertools.combinations(one("itertools.combinations", "main.COMBINED (result)[0]"), 1))
+REPLACED = taken(itertools.combinations_with_replacement(one("combinations with replacement", "main.REPLACED (result)[0]"), 1))
+PERMUTED = taken(itertools.permutations(one("last permutation", "main.PERMUTED (result)[0]"), 1))
+LAST_PRODUCT = taken(itertools.product(one("last product", "main.LAST_PRODUCT (result)[0]")))
 FILTERED = filter(functools.partial(print, kept("filter", "main.FILTERED (function).args[0]")), [])
 STARRED = itertools.starmap(functools.partial(print, kept("itertools.starmap", "main.STARRED (function).args[0]")), [])
 REVERSED = reversed([kept("reversed", "main.REVERSED (iterates)[0]")])

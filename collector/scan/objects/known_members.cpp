@@ -9,7 +9,8 @@ struct Member {
   std::string_view name;
 };
 
-// The offsets are equal in CPython 3.11 to 3.15. tests/snapshot_test.py checks each with a planted holder.
+// The offsets are equal in CPython 3.11 to 3.15. tests/snapshot_test.py checks each with a planted holder. "(result)"
+// is the tuple that an iterator returned last: it fills it again if nobody else has it, and holds its items until then.
 constexpr Member kMembers[] = {
     {"builtin_function_or_method", 24, ".__self__"},
     {"method-wrapper", 24, ".__self__"},
@@ -30,6 +31,7 @@ constexpr Member kMembers[] = {
     {"dict_keyiterator", 16, " (dict)"},
     {"dict_valueiterator", 16, " (dict)"},
     {"dict_itemiterator", 16, " (dict)"},
+    {"dict_itemiterator", 40, " (result)"},
     {"list_iterator", 24, " (iterates)"},
     {"list_reverseiterator", 24, " (iterates)"},
     {"tuple_iterator", 24, " (iterates)"},
@@ -40,7 +42,9 @@ constexpr Member kMembers[] = {
     {"iterator", 24, " (iterates)"},
     {"callable_iterator", 16, " (function)"},
     {"enumerate", 24, " (iterates)"},
+    {"enumerate", 32, " (result)"},
     {"zip", 24, " (iterators)"},
+    {"zip", 32, " (result)"},
     {"map", 16, " (iterators)"},
     {"map", 24, " (function)"},
     {"filter", 16, " (function)"},
@@ -54,6 +58,9 @@ constexpr Member kMembers[] = {
     {"itertools.chain", 16, " (iterates)"},
     {"itertools.chain", 24, " (latest)"},
     {"itertools.combinations", 16, " (pool)"},
+    {"itertools.combinations", 32, " (result)"},
+    {"itertools.combinations_with_replacement", 16, " (pool)"},
+    {"itertools.combinations_with_replacement", 32, " (result)"},
     {"itertools.compress", 16, " (iterates)"},
     {"itertools.cycle", 16, " (iterates)"},
     {"itertools.cycle", 24, " (saved)"},
@@ -64,13 +71,17 @@ constexpr Member kMembers[] = {
     {"itertools.islice", 16, " (iterates)"},
     {"itertools.pairwise", 16, " (iterates)"},
     {"itertools.pairwise", 24, " (previous)"},
+    {"itertools.pairwise", 32, " (result)"},  // since 3.13
     {"itertools.permutations", 16, " (pool)"},
+    {"itertools.permutations", 40, " (result)"},
     {"itertools.product", 16, " (pools)"},
+    {"itertools.product", 32, " (result)"},
     {"itertools.repeat", 16, " (repeats)"},
     {"itertools.starmap", 16, " (function)"},
     {"itertools.starmap", 24, " (iterates)"},
     {"itertools.takewhile", 24, " (iterates)"},
     {"itertools.zip_longest", 32, " (iterators)"},
+    {"itertools.zip_longest", 40, " (result)"},
     {"itertools.zip_longest", 48, " (fill)"},
     {"operator.methodcaller", 24, " (arguments)"},
     {"functools.KeyWrapper", 24, " (key)"},
