@@ -120,7 +120,7 @@ def kept(folder: pathlib.Path, name: str, outcome: str = "recorded", why: str = 
     traces = [] if outcome == "refused" else [facts]
     matrix_jobs, _ = matrix()
     for job in matrix_jobs.JOBS:
-        result = {"torch": name, "cpython": "3", "outcome": outcome, "why": why, "traces": traces}
+        result = {"torch": name[5:].split("-")[0], "cpython": "3." + name[-2:], "outcome": outcome, "why": why, "traces": traces}
         matrix_jobs.keep(folder / name / f"{job}.json", result)
 
 
@@ -141,13 +141,37 @@ def table_of(folder: pathlib.Path) -> tuple[int, str]:
     return code, text
 
 
+def versions_in(text: str) -> list[str]:
+    return [" | ".join(line[2:].split(" | ")[:2]) for line in text.splitlines() if line.startswith("| 2")]
+
+
+def test_rows_of_versions_that_were_not_recorded_here_stay(tmp_path):
+    names = ("torch2.11-cp311", "torch2.11-cp312", "torch2.12-cp311")
+    for name in names:
+        kept(tmp_path / "results", name)
+        for met in set(names) - {name}:
+            wanted = {True: "partly", False: "refused"}[name.split("-")[0] == met.split("-")[0]]
+            matrix()[0].keep(tmp_path / "results" / name / "met" / f"{met}.json", {"outcome": wanted, "why": ""})
+    code, text = table_of(tmp_path)
+    assert code == 0 and text.count("| built for |") == 2
+    shutil.rmtree(tmp_path / "results" / "torch2.12-cp311")
+    kept(tmp_path / "results", "torch2.11-cp312", outcome="partly", why="stacks are off")
+    shutil.rmtree(tmp_path / "results" / "torch2.11-cp312" / "met")
+    shutil.rmtree(tmp_path / "results" / "torch2.11-cp311" / "met")
+    code = matrix()[1].write(tmp_path / "results", tmp_path / "support.md")
+    again = (tmp_path / "support.md").read_text()
+    assert code == 1 and versions_in(again) == ["2.11 | 3.11", "2.11 | 3.12", "2.12 | 3.11"]
+    assert "| 2.11 | 3.12 | partly: stacks are off" in again
+    assert [line for line in again.splitlines() if "torch2." in line and line.startswith("| ")] == [
+        line for line in text.splitlines() if "torch2." in line and line.startswith("| ")]
+
+
 def test_a_table_of_versions_that_agree(tmp_path):
     for name in ("torch2.11-cp311", "torch2.9-cp311", "torch2.15-cp313"):
         kept(tmp_path / "results", name)
     code, text = table_of(tmp_path)
     assert code == 0
-    rows = [line.split(" | ")[0] for line in text.splitlines() if line.startswith("| torch2")]
-    assert rows == ["| torch2.9-cp311", "| torch2.11-cp311", "| torch2.15-cp313"]
+    assert versions_in(text) == ["2.9 | 3.11", "2.11 | 3.11", "2.15 | 3.13"]
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,8 @@
 # Torch is not downloaded: the site-packages folder that is given (of the system's CPython, with torch) is lent to the
 # environments, as if pip had installed it there. With DCMT_TORCH_WHEELS, a folder with the wheels of that torch and of what it
 # needs, pip installs them in the first environment. Needs root and debootstrap. DCMT_SUITE (bookworm) and DCMT_MIRROR say what
-# is made: "noble" from a mirror of Ubuntu, for one. DCMT_PREFIX is an installation of the same CPython, of which a copy
+# is made: "noble" from a mirror of Ubuntu, for one. DCMT_INTERPRETER (python3) is another CPython of that system, as python3.15 of
+# testing. DCMT_PREFIX is an installation of the same CPython, of which a copy
 # becomes that prefix; this needs patchelf. Without it this part is left out, and the last line says so.
 #
 # Usage: tests/install/fresh_system.sh WHEEL SITE_PACKAGES [FOLDER]
@@ -16,7 +17,7 @@ set -euo pipefail
 (($# == 2 || $# == 3)) || { sed -n 's/^# Usage/usage/p' "$0" >&2; exit 2; }
 wheel=$(realpath "$1") site=$(realpath "$2") folder=${3:-$(mktemp -d)}
 root=$folder/root
-suite=${DCMT_SUITE:-bookworm} mirror=${DCMT_MIRROR:-http://deb.debian.org/debian}
+suite=${DCMT_SUITE:-bookworm} mirror=${DCMT_MIRROR:-http://deb.debian.org/debian} interpreter=${DCMT_INTERPRETER:-python3}
 components=main script=()
 [[ $mirror != *ubuntu* ]] || components=main,universe  # where Ubuntu has python3-venv
 # Debian's debootstrap knows the older Ubuntus by name; the later ones are made alike.
@@ -34,9 +35,11 @@ unmount() {
 # A folder that was named is kept, with its root, for the next time.
 if (($# == 3)); then trap unmount EXIT; else trap 'unmount; rm -rf --one-file-system "$folder"' EXIT; fi
 
-if [[ ! -x $root/usr/bin/python3 ]]; then
-  debootstrap --variant=minbase --components=$components --include=python3,python3-venv,python3-pip "$suite" "$root" \
+if [[ ! -x $root/usr/bin/$interpreter ]]; then
+  debootstrap --variant=minbase --components=$components --include="$interpreter,$interpreter-venv,python3-pip" "$suite" "$root" \
     "$mirror" "${script[@]}" >"$folder/debootstrap.log" || fail "debootstrap, see $folder/debootstrap.log"
+  # Testing's lists are valid for a week; a mirror may be older.
+  echo 'Acquire::Check-Valid-Until "false";' >"$root/etc/apt/apt.conf.d/90valid"
 fi
 unmount
 mkdir -p "$root/lent" "$root/dev/shm"
@@ -57,20 +60,20 @@ as_user() { chroot --userspec=user:user "$root" env -i HOME=/home/user PATH="$pa
 lend() { echo /lent >"$root$1/lent.pth" && chroot "$root" chown user:user "$1/lent.pth"; }
 name=$(basename "$wheel")
 venv=/home/user/venv
-python=$(chroot "$root" python3 -c 'import sys; print("python%d.%d" % sys.version_info[:2])')
+python=$(chroot "$root" "$interpreter" -c 'import sys; print("python%d.%d" % sys.version_info[:2])')
 packages=$venv/lib/$python/site-packages
 path=$venv/bin:/home/user/.local/bin:/usr/bin:/bin
 
 # recorded FOLDER: records the job, and finds its defect.
 recorded() {
-  as_user sh -c "cd && dc-memtrace run -o $1 -- python3 train.py" || fail "run $1"
+  as_user sh -c "cd && dc-memtrace run -o $1 -- $python train.py" || fail "run $1"
   as_user dc-memtrace report "/home/user/$1" >"$folder/$1.txt" || fail "report $1"
   grep -q "GROWS  main.losses" "$folder/$1.txt" || fail "the report of $1 does not name main.losses"
 }
 # The files of a folder, to be compared. Pip leaves empty folders: lib/cmake, share/man and their like.
 listed() { (cd "$root$1" && find . -not -type d -not -name '*.pyc' -not -name __pycache__ | sort); }
 
-as_user python3 -m venv "$venv"
+as_user "$interpreter" -m venv "$venv"
 torch_from="torch lent"
 if [[ -n ${DCMT_TORCH_WHEELS:-} ]]; then
   start=$SECONDS
@@ -143,10 +146,10 @@ as_user touch "$venv/lib/dcmt/x" 2>/dev/null && fail "the environment can be wri
 rm -rf "${root:?}$venv"
 
 # pip install --user, and Debian's own Python.
-as_user pip install -q --user --break-system-packages --no-warn-script-location "/home/user/$name"
+as_user "$python" -m pip install -q --user --break-system-packages --no-warn-script-location "/home/user/$name"
 lend "/home/user/.local/lib/$python/site-packages"
 recorded user
-as_user pip uninstall -q -y --break-system-packages dc-memtrace
+as_user "$python" -m pip uninstall -q -y --break-system-packages dc-memtrace
 [[ -z $(cd "$root/home/user/.local" && find . -type f -path '*dc*mem*' -o -type f -path '*dcmt*') ]] || fail "pip uninstall left something in ~/.local"
 rm -rf "$root/home/user/.local"  # the prefix would see the torch, and the pip, that were lent to it
 
