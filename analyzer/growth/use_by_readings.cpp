@@ -14,6 +14,8 @@ namespace {
 
 /// Some readings come between a statement and the record by which it is seen to have run.
 constexpr std::size_t kMostApart = 1;
+/// Of the latest of a place, what has them has this share, unless others go first than those that came first.
+constexpr double kNearlyAll = 0.9;
 /// Where more storages of a place than one of so many have a size of their own, sizes are no kinds.
 constexpr std::size_t kMostSizes = 4;
 /// What a tee has ahead of its slower iterator is a part of what that one has.
@@ -87,7 +89,10 @@ void UseByReadings::begin(const OutlivingSite& site) {
       auto& at = found[{without_repeats(text), kind}];
       for (const Scan& scan : data_.owners.scans) {
         const bool has_it = path.scan <= scan.id && scan.id <= path.last_scan && !scan.ended && birth <= scan.from;
-        if (has_it) at.try_emplace(scan.id, FirstAndLast{number, number}).first->second.last = number;
+        if (!has_it) continue;
+        const auto [numbers, is_new] = at.try_emplace(scan.id, FirstAndLast{number, number});
+        numbers->second.count += !is_new && numbers->second.last != number ? 1 : 0;
+        numbers->second.last = number;
       }
     }
   }
@@ -115,6 +120,8 @@ UseByReadings::Latest UseByReadings::latest_of(const std::vector<Sequence>& birt
   for (const auto& [id, numbers] : found) {
     const Scan& scan = *data_.owners.scan(id);
     const std::size_t made = made_by(scan);
+    const bool has_most = made - numbers.first == latest.most;
+    latest.in_order &= !has_most || static_cast<double>(numbers.count) >= kNearlyAll * static_cast<double>(latest.most);
     const bool is_gone = made >= latest.most && made - numbers.first < latest.most;
     // What the latest replaces is there until that comes.
     const bool is_replaced = at_once < latest.most && numbers.last + 1 == made;
@@ -170,6 +177,11 @@ bool UseByReadings::is_of_ended_call(const Storage& storage) const {
 
 bool UseByReadings::has_latest(const Living& living, std::string_view path) const {
   return latest_.contains({without_repeats(path), kind_of(*living.storage)});
+}
+
+bool UseByReadings::goes_in_order(const Living& living, std::string_view path) const {
+  const auto latest = latest_.find({without_repeats(path), kind_of(*living.storage)});
+  return latest != latest_.end() && latest->second.in_order;
 }
 
 bool UseByReadings::is_of_cycle(const Living& living) const {
@@ -275,9 +287,11 @@ void UseByReadings::add(const Series& series, std::string_view path, const std::
       if (next >= changes->at.size()) continue;
       until = until.valid() ? std::min(until, changes->at[next]) : changes->at[next];
     }
-    if (!until.valid()) continue;
-    const std::optional<Sequence> latest = is_exact ? std::nullopt : by_births(*each, path);
-    note(*each, path, latest && latest->valid() ? std::min(until, *latest) : until);
+    // What is in a container may go from there while the attribute has the same container as its value.
+    const bool may_go = until.valid() ? !is_exact : goes_in_order(*each, path);
+    const Sequence latest = may_go ? by_births(*each, path).value_or(Sequence()) : Sequence();
+    if (latest.valid()) until = until.valid() ? std::min(until, latest) : latest;
+    if (until.valid()) note(*each, path, until);
   }
 }
 

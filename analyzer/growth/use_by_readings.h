@@ -63,9 +63,11 @@ class UseByReadings {
     std::size_t most = 0;  ///< of them; 0: it may have all
     /// The first of so many has gone so many sequence numbers after the last one was made.
     std::int64_t gone_after = std::numeric_limits<std::int64_t>::max();
+    bool in_order = true;  ///< it has nearly all of these: what came first goes first
   };
   struct FirstAndLast {
     std::size_t first = 0, last = 0;  ///< numbers of those that a reading found there
+    std::size_t count = 1;
   };
   [[nodiscard]] Latest latest_of(const std::vector<Sequence>& births,
                                  const std::map<ScanId, FirstAndLast>& found) const;
@@ -75,6 +77,8 @@ class UseByReadings {
   /// False if it may.
   bool add_by_births(const Series& series, std::string_view path);
   [[nodiscard]] bool has_latest(const Living& living, std::string_view path) const;
+  /// True if what leads there has the latest, and lets go first of what came first.
+  [[nodiscard]] bool goes_in_order(const Living& living, std::string_view path) const;
   /// True if the latest reading found it in a cycle.
   [[nodiscard]] bool is_of_cycle(const Living& living) const;
   /// The functions whose calls an exception has ended, and whose variables have the storage in a traceback.

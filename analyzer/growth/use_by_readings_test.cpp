@@ -19,7 +19,7 @@ using Handle = SourceProgram::Handle;
 
 constexpr std::string_view kLoopCode =
     "def main():\n  for x in data:\n    y = net(x)\n    z = y * 2\n    w = z * 2\n"
-    "def forward(self, x):\n  z = ones(9)\n  self.last = z\n";
+    "def forward(self, x):\n  z = ones(9)\n  self.last = z\ndef __init__(self):\n  self.items = []\n";
 constexpr int kTurns = 12;
 
 /// A program in which a list keeps what forward() makes, at each turn. `also` is where readings after each turn find
@@ -116,6 +116,13 @@ TEST(UseByReadings, WhatHasOnlyTheLatestHasEachUntilAsManyMoreWereMade) {
   EXPECT_NE(half.uses(), until) << "it may have all: no reading found that it let go of as many";
   const Loop tee([](int age) { return age < 3 ? Paths{"main: items (ahead)[0]"} : Paths{}; });
   EXPECT_NE(tee.uses(), until) << "a part of what keeps them";
+}
+
+/// As a ring of the latest three, of which a list keeps what has left it. The attribute has one ring all the time.
+TEST(UseByReadings, WhatIsInTheContainerOfAnAttributeGoesWhenItLeavesThat) {
+  const Loop ring([](int age) { return age < 3 ? Paths{"main: net.items[" + std::to_string(age) + "]"} : Paths{}; });
+  const auto until = ring.uses();
+  for (int i = 0; i + 3 < kTurns; ++i) EXPECT_EQ(until[i], ring.program.birth(ring.kept[i + 3])) << i;
 }
 
 TEST(UseByReadings, WhatAVariableOfAnEndedCallHasWouldHaveEndedWithIt) {
