@@ -24,6 +24,8 @@ struct GrowingStorage {
   Sequence needed_until;  ///< the program does not need it from there on
   bool frees = false;     ///< freed if this container and other growing ones drop it
   bool alone = false;     ///< freed if this container alone drops it
+  /// Nothing says until when it is needed: it is taken to be so until its round ends.
+  bool by_round = false;
 };
 
 struct GrowingSite {

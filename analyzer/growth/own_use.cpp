@@ -289,6 +289,13 @@ std::optional<Sequence> OwnUse::until(const Living& living) const {
   return until_end_of_round(living);
 }
 
+bool OwnUse::is_by_round(const Living& living) const {
+  const StorageId storage = living.storage->id;
+  const bool is_said = by_statement_.contains(storage) || until_.contains(storage) || own_values_.contains(storage) ||
+                       by_readings_.until(storage) || not_kept_.until(living);
+  return !is_said && until_end_of_round(living) == living.round_end;
+}
+
 std::optional<Sequence> OwnUse::until_end_of_round(const Living& living) const {
   std::optional<Sequence> until = not_kept_.until(living);
   const auto sooner = [&](Sequence at) { until = std::min(at, until.value_or(at)); };

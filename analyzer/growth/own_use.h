@@ -33,6 +33,8 @@ class OwnUse {
 
   /// nullopt: to the end of the run.
   [[nodiscard]] std::optional<Sequence> until(const Living& living) const;
+  /// True if nothing but its round says it.
+  [[nodiscard]] bool is_by_round(const Living& living) const;
   /// By place: the value, made at another place, that the first of its replaced storages has replaced.
   [[nodiscard]] const std::map<StackId, GrowingStorage>& first_replaced() const { return first_replaced_; }
   /// When these statements of the user's files had run, ascending. Empty: not known of all of them.

@@ -1,7 +1,6 @@
 #include "analyzer/model/device_analysis.h"
 
 #include <algorithm>
-#include <array>
 #include <map>
 #include <set>
 #include <span>
@@ -153,12 +152,9 @@ void add_growth(const TraceData& data, const Releases& releases, const std::vect
 /// Fills in what the predicted peaks of growth say.
 void add_bounds(const TraceData& data, const std::vector<Gap>& gaps, DeviceAnalysis& device,
                 std::vector<Finding>& findings) {
-  std::array<std::optional<PredictedAs>, 2> as;  // by whether a statement uses what grows
   for (Finding& finding : findings) {
     if (!finding.growth || finding.device != device.device || !finding.predicted_peak) continue;
-    const bool is_used = !finding.growth->used_at.empty();
-    if (!as[is_used]) as[is_used] = predicted_as(data, gaps, findings, device.what_if.predicted, is_used);
-    finding.predicted_as = *as[is_used];
+    finding.predicted_as = predicted_as(data, gaps, findings, device.what_if.predicted, *finding.growth);
     if (finding.predicted_as != PredictedAs::kValue) device.predicted_as = finding.predicted_as;
   }
 }

@@ -126,8 +126,9 @@ struct ReportedFinding : analyzer::FindingBase {
     field("predicted_peak_bytes", &ReportedFinding::predicted_peak, "the peak without this finding alone");
     field("predicted_as", &ReportedFinding::predicted_as,
           "what `predicted_peak_bytes` is of the mended program's peak: \"value\"; \"least\": one of `used_at` needs "
-          "some of what grows; \"most\": memory still grows without what the findings keep, the work takes more and "
-          "more, or there is something at that peak that may go with it; \"about\": both");
+          "some of what grows, or the program takes entries out now and then, or has a window of the latest; \"most\": "
+          "memory still grows without what the findings keep, the work takes more and more, or there is something at "
+          "that peak that may go with it, or sooner; \"about\": neither, as where it depends on small storages");
     field("predicted_if_used_bytes", &ReportedFinding::predicted_if_used,
           "the same if all that grows stays until one of `used_at` runs next; null: not known when they ran, or the "
           "same");

@@ -107,7 +107,7 @@ struct Group {
 
   /// @param needed_until  nullopt: to the end of the run
   void add(const TraceData& data, const OutlivingSite& site, const Living& living, std::optional<Sequence> needed_until,
-           bool seen, bool frees, bool alone) {
+           bool by_round, bool seen, bool frees, bool alone) {
     const Storage* first = living.replaced.empty() ? living.storage : living.replaced.front();
     const auto [of_site, is_new] = sites.try_emplace(living.storage->birth.stack, site.rounds, first->span.from_seq);
     of_site->second.bytes.value += living.bytes.value;
@@ -116,7 +116,8 @@ struct Group {
                                .bytes = living.bytes,
                                .needed_until = needed_until.value_or(Sequence()),
                                .frees = frees,
-                               .alone = alone && frees});
+                               .alone = alone && frees,
+                               .by_round = by_round});
     if (seen) ++growth.seen;
     if (!living.replaced.empty()) growth.begun_with.value += living.replaced.front()->bytes.value;
     adding.insert(living.round_end);
@@ -223,6 +224,7 @@ std::map<std::string, Group> groups_of(const TraceData& data, const GrowingSites
       if (by.nobody()) by = holder_of_replaced(data, living);
       const std::optional<Sequence> needed_until =
           living.replaced.empty() ? own_use.until(living) : begin_of(data, *living.storage);
+      const bool by_round = living.replaced.empty() && own_use.is_by_round(living);
       for (const ContainerId id : by.containers) {
         const Container* container = data.owners.container(id);
         Group& group = groups[std::string(holding.path_of(id))];
@@ -232,7 +234,7 @@ std::map<std::string, Group> groups_of(const TraceData& data, const GrowingSites
         group.containers = holding.members_of(id);
         if (!holding.is_inside(id)) group.growth.type = unless_empty(data.text(container->type));
         const bool otherwise = common.nobody() ? by.otherwise : common.otherwise;
-        group.add(data, site, living, needed_until, seen, !otherwise, by.containers.size() == 1);
+        group.add(data, site, living, needed_until, by_round, seen, !otherwise, by.containers.size() == 1);
       }
       if (!by.containers.empty()) continue;
       std::string variable = by.path != nullptr ? names.of(holder_of(data.text(by.path->path))) : "";
@@ -244,7 +246,7 @@ std::map<std::string, Group> groups_of(const TraceData& data, const GrowingSites
       if (by.path != nullptr) group.growth.place = unless_empty(data.text(by.path->place));
       const bool frees = is_of_cpp || (by.path != nullptr && (only_cycles_hold(data, by.path->storage) ||
                                                               only_one_variable_leads(data, by.path->storage)));
-      group.add(data, site, living, needed_until, seen, frees, frees);
+      group.add(data, site, living, needed_until, by_round, seen, frees, frees);
       if (first == own_use.first_replaced().end()) continue;
       group.growth.beside.push_back(first->second);
       group.growth.beside.back().frees = frees;
