@@ -255,16 +255,25 @@ struct dcmt_py_position dcmt_py_position_at(PyCodeObject* code, int32_t offset) 
   return (struct dcmt_py_position){code, _PyCode_CODE(code) + offset / (int32_t)sizeof(_Py_CODEUNIT)};
 }
 
+#if PY_VERSION_HEX >= 0x030C0000
+/* The opcode in whose place INSTRUMENTED_LINE is. CPython 3.12 has two bytes for each unit, 3.14 the size of an entry
+ * and then the entries; that came to 3.13 in one of its micro versions. Sizes are 2 to 5, and no code begins with such
+ * an opcode. */
+static unsigned opcode_below_line(const void* lines, size_t unit) {
+  const uint8_t* bytes = (const uint8_t*)lines;
+#if PY_VERSION_HEX >= 0x030D0000
+  if (bytes[0] >= 2 && bytes[0] <= 5) return bytes[1 + unit * bytes[0]];
+#endif
+  return bytes[2 * unit];
+}
+#endif
+
 static unsigned base_opcode(const PyCodeObject* code, size_t unit) {
   unsigned opcode = _Py_OPCODE(_PyCode_CODE(code)[unit]);
 #if PY_VERSION_HEX >= 0x030C0000
   const _PyCoMonitoringData* const monitoring = code->_co_monitoring;
   if (opcode == INSTRUMENTED_LINE && monitoring != NULL && monitoring->lines != NULL) {
-#if PY_VERSION_HEX >= 0x030E0000
-    opcode = monitoring->lines->data[unit * monitoring->lines->bytes_per_entry];
-#else
-    opcode = monitoring->lines[unit].original_opcode;
-#endif
+    opcode = opcode_below_line(monitoring->lines, unit);
   }
   if (opcode == INSTRUMENTED_INSTRUCTION && monitoring != NULL && monitoring->per_instruction_opcodes != NULL) {
     opcode = monitoring->per_instruction_opcodes[unit];
