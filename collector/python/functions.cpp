@@ -18,7 +18,7 @@ constexpr unsigned kMaxDepth = 6;
 PyObject* variable(const dcmt_py_frame& frame, const char* name) noexcept {
   for (std::int32_t i = 0; i < frame.locals; ++i) {
     if (Text(PyTuple_GET_ITEM(frame.code->co_localsplusnames, i)).view() != name) continue;
-    PyObject* const value = frame.slots[i];
+    PyObject* const value = dcmt_py_value(&frame, i);
     const bool cell = dcmt_py_slot_kind(frame.code, i) != DCMT_PY_LOCAL && value != nullptr && PyCell_Check(value);
     return cell ? PyCell_GET(value) : value;
   }

@@ -335,7 +335,7 @@ static int find_frame(_PyInterpreterFrame* frame, struct dcmt_py_frame* out) {
   for (int steps = 0; frame != NULL && steps < MAX_FRAMES; frame = frame->previous, ++steps) {
     if (!complete(frame)) continue;
     out->code = code_of(frame);
-    out->slots = (PyObject**)frame->localsplus;
+    out->words = (const uintptr_t*)frame->localsplus;
     out->handle = frame;
     out->offset = offset_of(frame);
     out->locals = code_of(frame)->co_nlocalsplus;

@@ -31,22 +31,32 @@ struct dcmt_py_position dcmt_py_position_at(PyCodeObject* code, int32_t offset);
 /* A frame, read in place. */
 struct dcmt_py_frame {
   PyCodeObject* code;
-  PyObject** slots;   /* localsplus, then the evaluation stack; see dcmt_py_object */
-  const void* handle; /* for dcmt_py_next_frame */
-  int32_t offset;     /* as in dcmt_py_offset; negative: not started */
-  int32_t locals;     /* number of slots of localsplus; 0 while the frame is being destroyed */
-  int32_t stack_top;  /* slots in use if the interpreter has written it down, else `locals`: a frame that is inside
-                         a C function keeps its stack depth in a register (before 3.14) */
+  const uintptr_t* words; /* localsplus, then the evaluation stack; see dcmt_py_object and dcmt_py_value */
+  const void* handle;     /* for dcmt_py_next_frame */
+  int32_t offset;         /* as in dcmt_py_offset; negative: not started */
+  int32_t locals;         /* number of slots of localsplus; 0 while the frame is being destroyed */
+  int32_t stack_top;      /* slots in use if the interpreter has written it down, else `locals`: a frame that is inside
+                             a C function keeps its stack depth in a register (before 3.14) */
 };
 
 /* The object that slot `index` of a frame owns; NULL if there is none. Since 3.14, a tag in the low bits says that the
  * frame only borrows the object, whose count does not include it, or that the word is a small int. */
 static inline PyObject* dcmt_py_object(const struct dcmt_py_frame* frame, int32_t index) {
-  PyObject* const object = frame->slots[index];
+  const uintptr_t word = frame->words[index];
 #if PY_VERSION_HEX >= 0x030E0000
-  if (((uintptr_t)object & 3) != 0) return NULL;
+  if ((word & 3) != 0) return NULL;
 #endif
-  return object;
+  return (PyObject*)word;
+}
+
+/* The object in slot `index` of a frame, whether the frame owns or borrows it; NULL if there is none. */
+static inline PyObject* dcmt_py_value(const struct dcmt_py_frame* frame, int32_t index) {
+  const uintptr_t word = frame->words[index];
+#if PY_VERSION_HEX >= 0x030E0000
+  return (word & 3) == 3 ? NULL : (PyObject*)(word & ~(uintptr_t)3);
+#else
+  return (PyObject*)word;
+#endif
 }
 
 /* A member whose offset, as the running interpreter states it, is not the one that was compiled in. */
