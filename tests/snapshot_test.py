@@ -188,6 +188,18 @@ def test_a_process_that_keeps_the_gil_and_its_core_file(tmp_path):
     assert "main (<string>:5): kept[*]" in text and "went on" not in text
 
 
+def test_what_a_statement_uses_is_named_by_what_keeps_it(tmp_path):
+    """The list is on the stack of a frame, too, while its method is called."""
+    ready = tmp_path / "ready"
+    program = ("import pathlib, sys, torch\nDRAWER = {'a': {'b': [torch.ones(50_000)]}}\n"
+               f"def wait():\n  pathlib.Path({str(ready)!r}).touch(); sys.stdin.read()\n"
+               "def main():\n  DRAWER['a']['b'].append(wait())\nmain()")  # fmt: skip
+    with running(["-c", program], ready) as process:
+        shown = recorded.tool("snapshot", process.pid, "--json")
+    (storage,) = json.loads(shown.stdout)["storages"]
+    assert storage["holders"][0]["path"] == "main.DRAWER['a']['b'][0]"
+
+
 NATIVE = recorded.BUILD / "lib" / "tests" / "libdcmt_native_holders.so"
 HELD_BY = {
     "variable": "planted::g_tensor", "vector": "planted::g_vector", "map": "planted::g_map[abi:cxx11]",

@@ -10,6 +10,8 @@ namespace {
 /// list of thousands of links, or a deep graph, is read to its end.
 constexpr std::uint16_t kUnrootedCost = 300;
 constexpr std::uint32_t kHighestCost = 400;
+/// An operand of a frame on a stack is there for one statement: whatever else leads to it says more.
+constexpr std::uint32_t kForOneStatement = 50;
 /// How far ahead memory is loaded into the processor's cache. An exploration waits for memory most of its time.
 constexpr std::size_t kAhead = 8;
 constexpr std::uint64_t kIndexBits = (std::uint64_t{1} << 48) - 1;
@@ -95,6 +97,7 @@ void Graph::explore() {
       for (const Reference& reference : references) numbers_.prefetch(key_of(reference.target, reference.kind));
       const std::size_t first = edges_.size();
       nodes_[source].first_edge = static_cast<EdgeIndex>(first);
+      const bool on_a_stack = edges_[nodes_[source].best_edge].source == kRootNode;
       for (const Reference& reference : references) {
         const NodeIndex target = node_of(reference.target, reference.kind);
         __builtin_prefetch(&nodes_[target]);
@@ -103,7 +106,8 @@ void Graph::explore() {
       for (std::size_t added = first; added < edges_.size(); ++added) {
         const GraphEdge& edge = edges_[added];
         if (!nodes_[edge.target].explored && edge.cost <= limits_.dearest) {
-          offer(static_cast<EdgeIndex>(added), std::min(cost + edge.cost, highest));
+          const bool passes = on_a_stack && edge.label == Label::kOperand;
+          offer(static_cast<EdgeIndex>(added), std::min(cost + edge.cost + (passes ? kForOneStatement : 0), highest));
         }
       }
       nodes_[source].end_edge = static_cast<EdgeIndex>(edges_.size());
