@@ -28,7 +28,7 @@ namespace fs = std::filesystem;
 
 constexpr std::int64_t kSpoolBytes = 64LL << 20;  // shared memory that `run` uses per process
 constexpr int kOldestPython = 11;
-constexpr int kNewestPython = 13;
+constexpr int kNewestPython = 15;
 
 // torch is not imported: that would need seconds, and only the version is needed.
 constexpr char kQuestion[] =
