@@ -1,6 +1,7 @@
 #include "render/wording/device_words.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <utility>
