@@ -1,6 +1,7 @@
 #include "cli/lint_text.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 namespace dcmt::cli {
 namespace {

@@ -1,6 +1,7 @@
 #include "cli/ranks_text.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <utility>

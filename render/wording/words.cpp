@@ -1,6 +1,7 @@
 #include "render/wording/words.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cctype>

@@ -1,6 +1,7 @@
 #include "collector/recorder/assemble/unmatched_rows.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <fnmatch.h>
 
 #include <algorithm>

@@ -1,6 +1,7 @@
 #include "collector/recorder/console/oom_lines.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 

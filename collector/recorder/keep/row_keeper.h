@@ -102,7 +102,7 @@ class RowKeeper {
                  Provisional<MarkRow>, Provisional<LaunchesRow>, Provisional<SampleRow>, Provisional<EdgeRow>>;
   struct Interval {
     IntervalSums sums;
-    Rows rows;
+    Rows rows = Rows();
     Kept kept = Kept::kNo;
     std::int64_t ordinal = 0;  ///< number of its step, or of the step that it is a part of
     bool stored = false;       ///< its row of sums is in the trace, as of a commit
