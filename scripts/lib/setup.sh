@@ -158,6 +158,8 @@ dcmt_build() {
   dcmt_step "building ($1)" cmake --build --preset "$1" --parallel "$(nproc)" --target "${targets[@]:-all}"
 }
 
+dcmt_with_torch() { sed -i -E 's/^(DCMT_COLLECTOR|DCMT_EXECUTOR):BOOL=OFF/\1:BOOL=ON/' "$1"; }
+
 # dcmt_first_build PRESET [TARGET...]: where build/PRESET is empty, builds what needs no torch while Python's packages are
 # installed: both take minutes, and an installation uses one core. What is still missing afterwards, because it failed,
 # is for the steps that follow: they do it again, and say what is wrong. For presets with a collector.
@@ -171,10 +173,14 @@ dcmt_first_build() {
     [[ $1 == release ]] || dcmt_setup_test_requirements
   ) >>"$dcmt_log" 2>&1 &
   installing=$!
+  # Also where a step fails: the next time all is built.
+  # shellcheck disable=SC2064 # this preset's cache
+  trap "dcmt_with_torch '$cache'" EXIT
   dcmt_step "configuring ($1) without torch, which is installed meanwhile" \
     cmake --preset "$1" -DDCMT_COLLECTOR=OFF -DDCMT_EXECUTOR=OFF
   dcmt_step "building ($1) what needs no torch" \
     cmake --build --preset "$1" --parallel "$(nproc)" --target "${targets[@]:-all}"
   wait $installing || true
-  sed -i -E 's/^(DCMT_COLLECTOR|DCMT_EXECUTOR):BOOL=OFF/\1:BOOL=ON/' "$cache"
+  dcmt_with_torch "$cache"
+  trap - EXIT
 }
