@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <set>
 #include <span>
 #include <string>
@@ -15,7 +16,9 @@ namespace dcmt::scan {
 /// A word keeps an object if it is in a variable, or in an object that is not free and is not spare memory of a
 /// container (References). If a control block of std::shared_ptrs deletes an object, or a std::vector has its memory,
 /// these alone keep it. If
-/// tensors have as many references to a storage as it counts, no other word keeps it. A word is a reference if such
+/// tensors have as many references to a storage as it counts, no other word keeps it. What one object of a class is
+/// proved to own with a member, the others own with theirs: if an object counts just these, words in memory that nobody
+/// is known to use do not keep it. A word is a reference if such
 /// words lead to it from a variable. The objects must not change meanwhile. Not thread-safe.
 class Proof {
  public:
@@ -38,14 +41,23 @@ class Proof {
  private:
   enum class State : std::uint8_t { kUnknown, kUnderWay, kProved, kNot };
 
-  [[nodiscard]] std::vector<const NativeObject::Pointer*> words_that_keep(Object object);
+  using Words = std::vector<const NativeObject::Pointer*>;
+  using Member = References::Member;
+
+  [[nodiscard]] Words words_that_keep(Object object);
+  /// Sets references_ from words_.
+  void follow();
+  [[nodiscard]] std::optional<Member> member_with(const NativeObject::Pointer& word);
+  [[nodiscard]] std::set<Member> owning_members();
+  /// The words of members that own the object, if these are all that it counts and the others may be stale; else none.
+  [[nodiscard]] Words words_of_owners(Object object, const std::set<Member>& owning);
   void add_sources(Object object, std::set<Object>& passed, std::set<Object>& counted, std::set<std::string>& roots);
 
   const std::vector<NativeObject>& objects_;
   References check_;
   std::function<std::string(Address)> root_of_;
-  std::vector<std::vector<const NativeObject::Pointer*>> references_;
-  std::vector<std::size_t> words_;  ///< number of words that keep each object
+  std::vector<Words> words_;       ///< that keep each object
+  std::vector<Words> references_;  ///< those of them to which variables lead
   std::vector<State> states_;
 };
 

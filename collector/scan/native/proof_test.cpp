@@ -85,6 +85,55 @@ TEST_F(ProofTest, AsManyReferencesAsAreCountedProve) {
   EXPECT_TRUE(proves()) << "two variables that are both true";
 }
 
+/// Two objects of a class with a member each: object 0 belongs to the second one's, and a stale word leads to it, too.
+class OwningMember : public ProofTest {
+ protected:
+  struct Owner {
+    std::shared_ptr<Linked> owned = std::make_shared<Linked>();
+  };
+
+  void SetUp() override {
+    const Object owned = add_shared(second_->owned);
+    const Object owner = add_owner(second_, "second");
+    keep_by(owner, owned, second_word(second_->owned));
+    stale_ = add(stale_words_.get());
+    (*stale_words_)[1] = control_of(second_->owned);
+    keep_by(stale_, owned, &(*stale_words_)[1]);
+  }
+  Object add_owner(const std::shared_ptr<Owner>& owner, const std::string& root) {
+    const Object object = add(reinterpret_cast<const void*>(reinterpret_cast<const Address*>(&owner)[1]));  // NOLINT
+    keep_by_root(object, reinterpret_cast<const Address*>(&owner) + 1, root);
+    return object;
+  }
+  void add_first() {
+    const Object owned = add_shared(first_->owned);
+    keep_by(add_owner(first_, "first"), owned, second_word(first_->owned));
+  }
+
+  const std::shared_ptr<Owner> first_ = std::make_shared<Owner>(), second_ = std::make_shared<Owner>();
+  const std::unique_ptr<std::array<Address, 4>> stale_words_ = std::make_unique<std::array<Address, 4>>();
+  Object stale_ = 0;
+};
+
+TEST_F(OwningMember, IsProvedByAnotherObjectOfItsClass) {
+  EXPECT_FALSE(proves()) << "either word may be the stale one";
+  add_first();
+  EXPECT_TRUE(proves());
+}
+
+TEST_F(OwningMember, ProvesNothingBesideAWordThatIsUsed) {
+  add_first();
+  const auto variable = std::make_unique<const void*>(stale_words_.get());
+  keep_by_root(stale_, variable.get(), "words");
+  EXPECT_FALSE(proves());
+}
+
+TEST_F(OwningMember, ProvesNothingIfMoreIsCounted) {
+  add_first();
+  const std::shared_ptr<Linked> not_found = second_->owned;
+  EXPECT_FALSE(proves());
+}
+
 TEST_F(ProofTest, AVariableThatKeepsNothingDoesNotCount) {
   const auto only = std::make_shared<Linked>();
   const Object held = add_shared(only);

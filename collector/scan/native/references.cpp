@@ -46,6 +46,11 @@ bool References::keeps_own_python_object(Address tensor) {
          memory_.word(object + static_cast<Address>(types_.layout().python_tensor_cdata)) == tensor;
 }
 
+std::optional<References::Member> References::member_at(Address object, Address place) {
+  if (types_.type_of(memory_, object) == nullptr) return std::nullopt;
+  return Member{memory_.word(object), place - object};
+}
+
 bool References::is_object_of_control_block(Address holder, Address place) {
   if (place - holder != kShared) return false;
   const CppType* type = types_.type_of(memory_, holder);

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "collector/scan/native/heap_chunks.h"
@@ -44,6 +45,11 @@ class References {
 
   /// True if the object at `holder` is a tensor, and `place` is its member that keeps its storage, `object`.
   [[nodiscard]] bool is_storage_of_tensor(const NativeObject& object, Address holder, Address place);
+
+  /// A member of a class: the class's virtual table, and the offset.
+  using Member = std::pair<Address, Address>;
+  /// @return the member at a place in an object; nullopt: the object's class is not known
+  [[nodiscard]] std::optional<Member> member_at(Address object, Address place);
 
   /// True if the object at `holder` is the control block of std::shared_ptrs, and `place` is its word for the object
   /// that it deletes with the last of them.
