@@ -284,5 +284,22 @@ TEST_F(Free, WhatIsReleasedAndNotGatheredAgain) {
   EXPECT_EQ(g_emptied, std::vector<const void*>{storage_});
 }
 
+TEST_F(Free, MemoryThatIsAllocatedBeforeDoesNotSettleTheRelease) {
+  gather(kChosenKey);
+  release_only(kChosenKey);
+  {
+    const agent::Inside inside;
+    settle_releases(Settling::kNoCensus);
+  }
+  drain();
+  EXPECT_EQ(published_.settled, 0);
+  g_emptied.clear();
+  free_released(empty_fake);
+  EXPECT_EQ(g_emptied, std::vector<const void*>{storage_});
+  settle();
+  drain();
+  EXPECT_EQ(published_.settled, 1);
+}
+
 }  // namespace
 }  // namespace dcmt::torch_provider

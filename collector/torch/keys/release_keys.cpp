@@ -254,6 +254,11 @@ void settle_releases(Settling where) noexcept {
     const KeyGuard guard(slot);
     if (!guard.owned || slot.cycle.gathered) continue;
     const void* storage = storage_of_key(key);
+    // What is to be freed is freed where the next operator begins. Before that, memory may be allocated.
+    if (where == Settling::kNoCensus && proving() && is_to_free(key)) {
+      thread->pending[thread->pending_count++] = pending;
+      continue;
+    }
     // Parameters that were gathered together into one buffer are released one by one.
     const bool shared = storage != nullptr && claims_on(storage).gathered;
     if ((pending & kSettled) == 0) {
