@@ -279,6 +279,10 @@ void UseByReadings::add(const Series& series, std::string_view path, const std::
   }
   if (parts.empty() && is_plain_variable(path.substr(0, path.find(".grad_fn")))) return;  // own_use: its next value
   if (parts.empty()) return leave_open(series, path);
+  // What is in a container may go from there while the attribute has the same container as its value.
+  const bool has_one_value = std::ranges::all_of(parts, [&](const auto& part) {
+    return changes_by(*part.first, series.front()->storage->span.from_seq) == part.first->at.size();
+  });
   for (const Living* each : series) {
     const Sequence birth = each->storage->span.from_seq;
     Sequence until;
@@ -287,8 +291,7 @@ void UseByReadings::add(const Series& series, std::string_view path, const std::
       if (next >= changes->at.size()) continue;
       until = until.valid() ? std::min(until, changes->at[next]) : changes->at[next];
     }
-    // What is in a container may go from there while the attribute has the same container as its value.
-    const bool may_go = until.valid() ? !is_exact : goes_in_order(*each, path);
+    const bool may_go = until.valid() ? !is_exact : has_one_value && goes_in_order(*each, path);
     const Sequence latest = may_go ? by_births(*each, path).value_or(Sequence()) : Sequence();
     if (latest.valid()) until = until.valid() ? std::min(until, latest) : latest;
     if (until.valid()) note(*each, path, until);
