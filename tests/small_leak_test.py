@@ -53,8 +53,13 @@ def test_the_trace_stays_small(leak):
 
 
 def test_full_detail_names_the_holder_too(tmp_path):
-    recorded.record(tmp_path / "out", PROGRAM, 6000, detail="full")
-    (report,) = recorded.report(tmp_path / "out")
+    """On a busy machine the recorder may not run during these seconds, and says so: the test is repeated up to twice."""
+    for attempt in range(3):
+        recorded.record(tmp_path / f"out{attempt}", PROGRAM, 6000, detail="full")
+        (report,) = recorded.report(tmp_path / f"out{attempt}")
+        if report["findings"]:
+            break
+        assert "the memory was not read while they were there" in report["remarks"][0]["text"]
     (finding,) = report["findings"]
     assert finding["growth"]["holder"] == "main: history" and finding["growth"]["type"] == "list"
 
