@@ -15,11 +15,10 @@ namespace dcmt::scan {
 
 /// A word keeps an object if it is in a variable, or in an object that is not free and is not spare memory of a
 /// container (References). If a control block of std::shared_ptrs deletes an object, or a std::vector has its memory,
-/// these alone keep it. If
-/// tensors have as many references to a storage as it counts, no other word keeps it. What one object of a class is
-/// proved to own with a member, the others own with theirs: if an object counts just these, words in memory that nobody
-/// is known to use do not keep it. A word is a reference if such
-/// words lead to it from a variable. The objects must not change meanwhile. Not thread-safe.
+/// these alone keep it. If tensors have as many references to a storage as it counts, no other word keeps it. What one
+/// object of a class is proved to own with a member, the others own with theirs: if an object counts just these, words
+/// that are in no variable and no proved object do not keep it. A word is a reference if such words lead to it from a
+/// variable. The objects must not change meanwhile. Not thread-safe.
 class Proof {
  public:
   using Object = std::uint32_t;  ///< index
