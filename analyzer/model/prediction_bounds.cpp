@@ -5,7 +5,6 @@
 #include <set>
 
 #include "analyzer/growth/may_have_to_stay.h"
-#include "analyzer/growth/rounds.h"
 #include "analyzer/growth/usual_holders.h"
 #include "analyzer/storages/group_names.h"
 #include "analyzer/time/still_rises.h"
@@ -67,7 +66,7 @@ std::int64_t small_ones_that_stay(const TraceData& data, StringId device, const 
   }
   if (least == std::numeric_limits<std::int64_t>::max()) return 0;
   for (const Gap& gap : gaps) {
-    const bool is_then = gap.from <= from && (!gap.to.valid() || from < gap.to) && gap.block->span.covers(from);
+    const bool is_then = gap.covers(from);
     if (gap.part && is_then && gap.block->device == device) left_out += gap.bytes();
   }
   return least - left_out;
@@ -134,8 +133,7 @@ std::int64_t estimated_at(const TraceData& data, const std::vector<Gap>& gaps, c
     bytes += block->bytes.value;
   }
   for (const Gap& gap : gaps) {
-    const bool is_open = gap.from <= at && (!gap.to.valid() || at < gap.to);
-    if (is_open && blocks.contains(gap.block)) bytes -= gap.bytes();
+    if (gap.covers(at) && blocks.contains(gap.block)) bytes -= gap.bytes();
   }
   return bytes;
 }
@@ -161,9 +159,7 @@ bool is_of_early_estimate(const TraceData& data, const std::vector<Gap>& gaps, c
 bool is_of_small_ones(const std::vector<Gap>& gaps, const Growing& growing, const Peak& predicted) {
   std::int64_t gone = 0;
   for (const Gap& gap : gaps) {
-    const bool is_then = gap.from <= predicted.seq && (!gap.to.valid() || predicted.seq < gap.to);
-    const bool counts = is_then && gap.part && gap.block->device == predicted.device;
-    if (counts && gap.block->span.covers(predicted.seq)) gone += gap.bytes();
+    if (gap.part && gap.block->device == predicted.device && gap.covers(predicted.seq)) gone += gap.bytes();
   }
   if (predicted.seq < growing.first) return gone >= inexact(predicted);
   return static_cast<double>(gone) >= kManySmall * static_cast<double>(predicted.bytes.value);

@@ -67,7 +67,7 @@ std::vector<Gap> gaps_at_last_use(const TraceData& data, const std::vector<const
 Bytes bytes_in_gaps(const std::vector<Gap>& gaps, StringId device, Sequence at) {
   Bytes bytes;
   for (const Gap& gap : gaps) {
-    const bool open = gap.from <= at && (!gap.to.valid() || at < gap.to) && gap.block->span.covers(at);
+    const bool open = gap.covers(at);
     if (open && gap.block->device == device) bytes.value += gap.bytes();
   }
   return bytes;

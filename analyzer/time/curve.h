@@ -22,6 +22,10 @@ struct Gap {
   std::optional<Bytes> part = {};  ///< of a sum of small blocks: only so many bytes of it
 
   [[nodiscard]] std::int64_t bytes() const { return part.value_or(block->bytes).value; }
+  /// True if the block is alive then, and not needed.
+  [[nodiscard]] bool covers(Sequence at) const {
+    return from <= at && (!to.valid() || at < to) && block->span.covers(at);
+  }
 };
 
 struct CurvePoint {
