@@ -2,7 +2,6 @@
 
 #include <gtest/gtest.h>
 #include <malloc.h>
-#include <unistd.h>
 
 #include <array>
 #include <cstring>
@@ -10,8 +9,8 @@
 #include <memory>
 #include <vector>
 
-#include "collector/scan/memory/process_memory.h"
 #include "collector/scan/testing/address_of.h"
+#include "collector/scan/testing/own_memory.h"
 
 // Classes with the names and the counts of torch's.
 namespace c10 {
@@ -58,8 +57,8 @@ class ProofTest : public ::testing::Test {
     objects_[object].pointers.push_back({address_of(place), false, holder});
   }
   bool proves() {
-    Mirror memory(*source_);
-    Proof proof(objects_, References(memory, types_, heap_), [this](Address place) { return roots_[place]; });
+    OwnMemory memory;
+    Proof proof(objects_, References(memory.mirror(), types_, heap_), [this](Address place) { return roots_[place]; });
     return proof.proves(0);
   }
 
@@ -69,7 +68,6 @@ class ProofTest : public ::testing::Test {
 
   TorchLayout layout_;
   CppTypes types_{layout_};
-  Expected<ProcessMemory> source_ = ProcessMemory::open(getpid());
   std::vector<NativeObject> objects_;
   std::map<Address, std::string> roots_;
   HeapChunks heap_;

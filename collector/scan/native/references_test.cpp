@@ -2,15 +2,15 @@
 
 #include <gtest/gtest.h>
 #include <malloc.h>
-#include <unistd.h>
 
 #include <array>
 #include <deque>
 #include <memory>
+#include <optional>
 #include <vector>
 
-#include "collector/scan/memory/process_memory.h"
 #include "collector/scan/testing/address_of.h"
+#include "collector/scan/testing/own_memory.h"
 
 namespace dcmt::scan {
 namespace {
@@ -29,37 +29,40 @@ class ReferencesTest : public ::testing::Test {
     return result;
   }
 
+  /// As the memory is now.
+  References& references() {
+    memory_.emplace();
+    return references_.emplace(memory_->mirror(), types_, heap_);
+  }
+
   TorchLayout layout_;
   CppTypes types_{layout_};
-  Expected<ProcessMemory> source_ = ProcessMemory::open(getpid());
-  Mirror memory_{*source_};
   HeapChunks heap_;
-  References references_{memory_, types_, heap_};
+  std::optional<OwnMemory> memory_;
+  std::optional<References> references_;
 };
 
 TEST_F(ReferencesTest, AnElementThatAVectorHasLostIsSpare) {
   std::vector<Held*> vector(4, nullptr);
   vector.pop_back();
   const NativeObject elements = object(vector.data(), {&vector});
-  EXPECT_FALSE(references_.is_spare(elements, address_of(&vector[0]), {}));
-  EXPECT_FALSE(references_.is_spare(elements, address_of(&vector[2]), {}));
-  EXPECT_TRUE(references_.is_spare(elements, address_of(vector.data() + 3), {}));
+  EXPECT_FALSE(references().is_spare(elements, address_of(&vector[0]), {}));
+  EXPECT_FALSE(references().is_spare(elements, address_of(&vector[2]), {}));
+  EXPECT_TRUE(references().is_spare(elements, address_of(vector.data() + 3), {}));
 }
 
 TEST_F(ReferencesTest, AVectorsMemoryIsAllOfItsChunk) {
   std::vector<Held*> vector(4, nullptr);
   const NativeObject elements = object(vector.data(), {&vector});
-  EXPECT_TRUE(references_.is_memory_of_vector(elements, address_of(&vector)));
+  EXPECT_TRUE(references().is_memory_of_vector(elements, address_of(&vector)));
   const std::vector<Held> objects(20);
   const NativeObject larger = object(objects.data(), {});
   const std::array<Address, 3> begin{address_of(objects.data()), address_of(&objects[1]), address_of(&objects[2])};
   const std::array<Address, 3> pointer{address_of(vector.data()), 0, 0};
-  EXPECT_FALSE(references_.is_memory_of_vector(larger, address_of(begin.data()))) << "more room than it counts";
-  EXPECT_FALSE(references_.is_memory_of_vector(elements, address_of(pointer.data()))) << "a pointer, no vector";
+  EXPECT_FALSE(references().is_memory_of_vector(larger, address_of(begin.data()))) << "more room than it counts";
+  EXPECT_FALSE(references().is_memory_of_vector(elements, address_of(pointer.data()))) << "a pointer, no vector";
   vector.pop_back();
-  Mirror later(*source_);
-  References now(later, types_, heap_);
-  EXPECT_TRUE(now.is_memory_of_vector(elements, address_of(&vector))) << "its capacity has not changed";
+  EXPECT_TRUE(references().is_memory_of_vector(elements, address_of(&vector))) << "its capacity has not changed";
 }
 
 TEST_F(ReferencesTest, AFreedVectorSaysNothingOfItsMemory) {
@@ -71,11 +74,10 @@ TEST_F(ReferencesTest, AFreedVectorSaysNothingOfItsMemory) {
   const std::vector<NativeObject> objects{{{address_of(piece.data()), address_of(piece.data() + piece.size())}, {}}};
   NativeObject held = object(elements.data(), {});
   held.pointers.push_back({address_of(&piece[1]), false, 0});
-  EXPECT_TRUE(references_.is_spare(held, begin + 16, objects));
+  EXPECT_TRUE(references().is_spare(held, begin + 16, objects));
 
   piece[0] = objects[0].range.begin >> 12;
-  Mirror later(*source_);
-  EXPECT_FALSE(References(later, types_, heap_).is_spare(held, begin + 16, objects));
+  EXPECT_FALSE(references().is_spare(held, begin + 16, objects));
 }
 
 TEST_F(ReferencesTest, ElementsThatADequeHasLostAreSpare) {
@@ -87,10 +89,10 @@ TEST_F(ReferencesTest, ElementsThatADequeHasLostAreSpare) {
   const auto* const words = reinterpret_cast<const Address*>(&deque);
   ASSERT_EQ(words[3], address_of(first));
   const NativeObject block = object(first, {words + 3, words + 7});
-  EXPECT_TRUE(references_.is_spare(block, address_of(first + 2), {}));
-  EXPECT_FALSE(references_.is_spare(block, address_of(first + 3), {}));
-  EXPECT_FALSE(references_.is_spare(block, address_of(first + 18), {}));
-  EXPECT_TRUE(references_.is_spare(block, address_of(first + 19), {}));
+  EXPECT_TRUE(references().is_spare(block, address_of(first + 2), {}));
+  EXPECT_FALSE(references().is_spare(block, address_of(first + 3), {}));
+  EXPECT_FALSE(references().is_spare(block, address_of(first + 18), {}));
+  EXPECT_TRUE(references().is_spare(block, address_of(first + 19), {}));
 }
 
 TEST_F(ReferencesTest, ASharedPointerKeepsByItsControlBlock) {
@@ -100,10 +102,10 @@ TEST_F(ReferencesTest, ASharedPointerKeepsByItsControlBlock) {
   const void* const control = reinterpret_cast<const void*>(words[1]);  // NOLINT(performance-no-int-to-ptr)
   const NativeObject held = object(shared->get(), {words});
   const NativeObject block = object(control, {words + 1});
-  EXPECT_FALSE(references_.keeps(held, held.pointers[0]));
-  EXPECT_TRUE(references_.keeps(block, block.pointers[0]));
-  EXPECT_EQ(references_.count_of(block), 2U);
-  EXPECT_EQ(references_.count_of(held), std::nullopt);
+  EXPECT_FALSE(references().keeps(held, held.pointers[0]));
+  EXPECT_TRUE(references().keeps(block, block.pointers[0]));
+  EXPECT_EQ(references().count_of(block), 2U);
+  EXPECT_EQ(references().count_of(held), std::nullopt);
   delete shared;
 }
 

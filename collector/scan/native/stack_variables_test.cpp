@@ -1,13 +1,12 @@
 #include "collector/scan/native/stack_variables.h"
 
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <optional>
 #include <vector>
 
-#include "collector/scan/memory/process_memory.h"
 #include "collector/scan/testing/address_of.h"
+#include "collector/scan/testing/own_memory.h"
 
 namespace dcmt::scan {
 namespace {
@@ -19,13 +18,12 @@ class StackVariablesTest : public testing::Test {
     return {{at, at + bytes}, path, "a.cpp:1", false, address_of(&returns_), returns};
   }
   [[nodiscard]] StackVariables taken(std::vector<CppVariable> variables) {
-    memory_.emplace(*source_);
-    return {variables, *memory_};
+    memory_.emplace();
+    return {variables, memory_->mirror()};
   }
 
   Address returns_ = 77;
-  Expected<ProcessMemory> source_ = ProcessMemory::open(getpid());
-  std::optional<Mirror> memory_;
+  std::optional<OwnMemory> memory_;
 };
 
 TEST_F(StackVariablesTest, AnAddressInAVariableIsFound) {

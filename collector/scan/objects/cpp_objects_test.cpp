@@ -1,7 +1,6 @@
 #include "collector/scan/objects/cpp_objects.h"
 
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -18,9 +17,9 @@
 #include <utility>
 #include <vector>
 
-#include "collector/scan/memory/process_memory.h"
 #include "collector/scan/objects/python_objects.h"
 #include "collector/scan/testing/address_of.h"
+#include "collector/scan/testing/own_memory.h"
 
 namespace c10 {
 /// What looks like a tensor to the decoders.
@@ -62,10 +61,8 @@ class CppObjectsTest : public ::testing::Test {
     const Kind kind = shapes_.back().is_container() ? Kind::kCppContainer : Kind::kCppClass;
     types_.typed.begin(std::make_shared<const CppShapes>(made_));
     types_.typed.add(address_of(object), kind, static_cast<ShapeIndex>(shapes_.size() - 1));
-    // The heap may have grown since the test's begin.
-    Expected<ProcessMemory> source = ProcessMemory::open(getpid());
-    Mirror memory(*source);
-    PythonObjects objects(memory, types_);
+    OwnMemory memory;
+    PythonObjects objects(memory.mirror(), types_);
     std::vector<Reference> references;
     objects.decode(address_of(object), kind, references);
     std::vector<Found> found;
