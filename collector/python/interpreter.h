@@ -9,12 +9,17 @@
 #include <Python.h>
 #include <stdint.h>
 
+#include "collector/python/frame_word.h"
+
 #ifdef __cplusplus
 extern "C" {
 #endif
 
 /* The version of Python that this was compiled for, as (major << 8) | minor. */
 #define DCMT_PYTHON_VERSION ((PY_MAJOR_VERSION << 8) | PY_MINOR_VERSION)
+
+/* 1 if the words of its frames have tags. */
+#define DCMT_PY_TAGGED (PY_VERSION_HEX >= 0x030E0000)
 
 /* The position of a frame. The instruction is inside the code object, so this identifies both while that lives. */
 struct dcmt_py_position {
@@ -39,24 +44,14 @@ struct dcmt_py_frame {
                              a C function keeps its stack depth in a register (before 3.14) */
 };
 
-/* The object that slot `index` of a frame owns; NULL if there is none. Since 3.14, a tag in the low bits says that the
- * frame only borrows the object, whose count does not include it, or that the word is a small int. */
+/* The object that slot `index` of a frame owns; NULL if there is none. */
 static inline PyObject* dcmt_py_object(const struct dcmt_py_frame* frame, int32_t index) {
-  const uintptr_t word = frame->words[index];
-#if PY_VERSION_HEX >= 0x030E0000
-  if ((word & 3) != 0) return NULL;
-#endif
-  return (PyObject*)word;
+  return (PyObject*)dcmt_owned_object(frame->words[index], DCMT_PY_TAGGED);
 }
 
 /* The object in slot `index` of a frame, whether the frame owns or borrows it; NULL if there is none. */
 static inline PyObject* dcmt_py_value(const struct dcmt_py_frame* frame, int32_t index) {
-  const uintptr_t word = frame->words[index];
-#if PY_VERSION_HEX >= 0x030E0000
-  return (word & 3) == 3 ? NULL : (PyObject*)(word & ~(uintptr_t)3);
-#else
-  return (PyObject*)word;
-#endif
+  return (PyObject*)dcmt_object_of(frame->words[index], DCMT_PY_TAGGED);
 }
 
 /* A member whose offset, as the running interpreter states it, is not the one that was compiled in. */

@@ -136,6 +136,11 @@ DCMT_AGENT_API std::uint64_t fake_module() {
   return module;
 }
 
+/// The name of the parameter that a running function of the table releases by a resize; 0: unknown.
+DCMT_AGENT_API std::uint64_t fake_released_name() {
+  return state().provider->function_here(dcmt::agent::FunctionEvent::kResize, nullptr).name;
+}
+
 /// The stack of a thread that waits first, so that other threads can run meanwhile.
 DCMT_AGENT_API std::uint64_t fake_capture_after_ms(int milliseconds) {
   usleep(static_cast<useconds_t>(milliseconds) * 1000);

@@ -35,8 +35,15 @@ for library in (HOLDING, RELEASING):
     library.fake_capture_cost.restype = ctypes.c_double
     library.fake_diagnostic.restype = ctypes.c_char_p
     library.fake_python_version.restype = ctypes.c_char_p
+    library.fake_released_name.restype = ctypes.c_uint64
 PROVIDER.dcmt_provider_start.restype = None
-PROVIDER.dcmt_provider_start()
+# The provider reads its table of functions as it starts.
+with tempfile.NamedTemporaryFile("w") as table:
+    for function in ("Param.free", "Param.free_in_cell"):
+        table.write(f"function\tframework/param.py\t{function}\trelease\tresize\tmine\t\t\tself\tfqn\n")
+    table.flush()
+    os.environ["DC_MEMTRACE_OPERATORS"] = table.name
+    PROVIDER.dcmt_provider_start()
 
 STRING, CODE, STACK, CENSUS_LOCAL, CODE_BODY, SOURCE_LINE = 2, 3, 4, 29, 31, 32
 LOCAL, CELL, FREE, EVAL_STACK = 1, 2, 3, 4
@@ -365,6 +372,46 @@ class Stacks(unittest.TestCase):
         self.assertEqual(libc.pthread_create(ctypes.byref(thread), None, start, None), 0)
         self.assertEqual(libc.pthread_join(thread, ctypes.byref(result)), 0)
         self.assertFalse(result.value)
+
+
+class Functions(unittest.TestCase):
+    SOURCE = """
+class Param:
+    def __init__(self, fqn):
+        self.fqn = fqn
+    def free(self):
+        return name()
+    def free_in_cell(self):
+        return (lambda: name() if self else None)()
+def of_a_variable(method):
+    param = Param("of.a.variable")
+    return method(param)
+def of_nothing_else(method):
+    return method(Param("of.nothing.else"))
+def deleted():
+    def free(self):
+        del self
+        return name()
+    free.__code__ = free.__code__.replace(co_qualname="Param.free")
+    return free(Param("deleted"))
+"""
+
+    def setUp(self):
+        def name():
+            identity = HOLDING.fake_released_name()
+            return Records().strings[identity]
+
+        self.scope = {"name": name}
+        exec(compile(self.SOURCE, "framework/param.py", "exec"), self.scope)
+
+    def test_the_parameters_name_is_that_of_a_variable(self):
+        """Since CPython 3.14, the function may only borrow its argument from a variable of its caller."""
+        for method in (self.scope["Param"].free, self.scope["Param"].free_in_cell):
+            self.assertEqual(self.scope["of_a_variable"](method), "of.a.variable")
+            self.assertEqual(self.scope["of_nothing_else"](method), "of.nothing.else")
+
+    def test_a_variable_without_a_value_has_no_name(self):
+        self.assertEqual(self.scope["deleted"](), "")
 
 
 class Generations(unittest.TestCase):
