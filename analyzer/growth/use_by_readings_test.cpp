@@ -18,8 +18,8 @@ using testing::SourceProgram;
 using Handle = SourceProgram::Handle;
 
 constexpr std::string_view kLoopCode =
-    "def main():\n  for x in data:\n    y = net(x)\n    z = y * 2\n    w = z * 2\n"
-    "def forward(self, x):\n  z = ones(9)\n  self.last = z\ndef __init__(self):\n  self.items = []\n";
+    "def main():\n  net = Net()\n  for x in data:\n    y = net(x)\n    z = y * 2\n    w = z * 2\n"
+    "def forward(self, x):\n  z = ones(9)\n  self.last = z\ndef __init__(self):\n  self.items = [zeros(1)]\n";
 constexpr int kTurns = 12;
 
 /// A program in which a list keeps what forward() makes, at each turn. `also` is where readings after each turn find
@@ -29,19 +29,20 @@ struct Loop {
       : Loop([&also](int age, int /*turn*/) { return also(age); }, read_at_once) {}
   /// @param read_at_once  in every second turn, also before the program goes on
   explicit Loop(const std::function<std::vector<std::string>(int age, int turn)>& also, bool read_at_once = false) {
+    program.dropped_at(3, program.made_at(2, {{"train.py", "__init__", 11}}));
     for (int turn = 0; turn < kTurns; ++turn) {
-      kept.push_back(program.made_at(3, {{"train.py", "forward", 7}}));
+      kept.push_back(program.made_at(4, {{"train.py", "forward", 8}}));
       if (read_at_once && turn % 2 == 0) {
         program.trace.begin_reading();
         for (const std::string& path : also(0, turn)) program.trace.held(kept[turn], {.path = path});
       }
-      after.push_back(program.made_at(4));
+      after.push_back(program.made_at(5));
       program.trace.begin_reading();
       for (int i = 0; i <= turn; ++i) {
         for (const std::string& path : also(turn - i, turn)) program.trace.held(kept[i], {.path = path});
         program.trace.held(kept[i], {.containers = {"main: rows"}, .path = "main: rows[0]"});
       }
-      program.dropped_at(5, after.back());
+      program.dropped_at(6, after.back());
       program.trace.step(turn);
     }
     program.load(std::string(kLoopCode));
@@ -118,15 +119,46 @@ TEST(UseByReadings, WhatHasOnlyTheLatestHasEachUntilAsManyMoreWereMade) {
   EXPECT_NE(tee.uses(), until) << "a part of what keeps them";
 }
 
-/// As a ring of the latest three, of which a list keeps what has left it. The attribute has one ring all the time.
+/// As a ring of the latest three, of which a list keeps what has left it. The variable and its attribute have one value
+/// each all the time: main() has made `net` before the loop.
 TEST(UseByReadings, WhatIsInTheContainerOfAnAttributeGoesWhenItLeavesThat) {
-  const Loop ring([](int age) { return age < 3 ? Paths{"main: net.items[" + std::to_string(age) + "]"} : Paths{}; });
+  const auto item = [](int age) { return "main: net.items[" + std::to_string(age) + "]"; };
+  const Loop ring([&](int age) { return age < 3 ? Paths{item(age)} : Paths{}; });
   const auto until = ring.uses();
   for (int i = 0; i + 3 < kTurns; ++i) EXPECT_EQ(until[i], ring.program.birth(ring.kept[i + 3])) << i;
+  const Loop some([&](int age) { return age == 0 || age == 3 ? Paths{item(age)} : Paths{}; });
+  const Loop nothing([](int) { return Paths{}; });
+  EXPECT_EQ(some.uses(), nothing.uses()) << "two of the latest four: what goes first is not what came first";
+}
+
+/// Of the storages of a list, `box` leads to one in each of the first turns. Nothing is read after these.
+TEST(UseByReadings, WhatTheLastOfSeveralValuesLeadsToStaysWithIt) {
+  constexpr int kWithBox = kTurns / 2;
+  SourceProgram program;
+  std::vector<Handle> kept;
+  for (int turn = 0; turn < kTurns; ++turn) {
+    kept.push_back(program.made_at(3, {{"train.py", "forward", 8}}));
+    if (turn < kWithBox) {
+      program.dropped_at(6, program.made_at(5));
+      program.trace.begin_reading();
+      program.trace.held(kept[turn], {.path = "main: box.items[0]"});
+      for (const Handle each : kept) program.trace.held(each, {.containers = {"main: rows"}, .path = "main: rows[0]"});
+    }
+    program.trace.step(turn);
+  }
+  program.load(
+      "def main():\n  for x in data:\n    y = net(x)\n    if x:\n      box = Box(y)\n    z = y\n"
+      "def forward(self, x):\n  z = ones(9)\n");
+  const GrowingSites growing = growing_sites(program.data);
+  ASSERT_EQ(growing.sites.size(), 1u);
+  const OwnUse own_use(program.data, Holding(program.data, growing), growing);
+  const auto& living = growing.sites.begin()->second.living;
+  ASSERT_EQ(living.size(), static_cast<std::size_t>(kTurns));
+  EXPECT_NE(own_use.until(living[kWithBox - 1]), program.birth(kept[kWithBox])) << "`box` gets no further value then";
 }
 
 TEST(UseByReadings, WhatAVariableOfAnEndedCallHasWouldHaveEndedWithIt) {
-  const Loop loop([](int) { return Paths{"main.errors[0].__traceback__.tb_next.tb_frame forward (train.py:8): z"}; });
+  const Loop loop([](int) { return Paths{"main.errors[0].__traceback__.tb_next.tb_frame forward (train.py:9): z"}; });
   const auto until = loop.uses();
   for (int i = 0; i + 1 < kTurns; ++i) EXPECT_EQ(until[i], loop.program.birth(loop.after[i])) << i;
 }
@@ -137,8 +169,8 @@ std::vector<std::optional<Sequence>> uses_in_training(int graph, std::vector<Seq
   SourceProgram program;
   std::vector<Handle> kept;
   for (int turn = 0; turn < kTurns; ++turn) {
-    kept.push_back(program.made_at(3, {{"train.py", "forward", 7}}));
-    program.made_at(4);
+    kept.push_back(program.made_at(4, {{"train.py", "forward", 8}}));
+    program.made_at(5);
     program.trace.begin_reading();
     for (int i = 0; i <= turn; ++i) {
       if (turn - i <= graph && turn < kTurns / 2)
@@ -147,8 +179,8 @@ std::vector<std::optional<Sequence>> uses_in_training(int graph, std::vector<Seq
     }
     program.trace.phase("backward", [&] {
       program.trace.op(
-          "ReluBackward0", [&] { program.made_at(5); }, "backward");
-      program.made_at(5);
+          "ReluBackward0", [&] { program.made_at(6); }, "backward");
+      program.made_at(6);
     });
     program.trace.step(turn);
   }
