@@ -1,8 +1,10 @@
 """The small programs in scripts/lib: totals of a test run, comparison of peaks, missing packages, the table of versions,
-subjects of commits. And what scripts/release refuses."""
+subjects of commits. And what scripts/release refuses, and what scripts/mutate compiles."""
 
 from __future__ import annotations
 
+import importlib.machinery
+import importlib.util
 import json
 import pathlib
 import shutil
@@ -215,3 +217,25 @@ def test_the_subject_of_a_commit_has_at_most_72_characters(tmp_path, message, co
     (tmp_path / "message").write_text(message)
     done = subprocess.run([LIB / "subject_length.sh", tmp_path / "message"], capture_output=True, text=True)
     assert (done.returncode, done.stderr.count("\n")) == (code, code)
+
+
+def test_a_mutant_is_compiled_and_linked_instead_of_the_original(tmp_path):
+    loader = importlib.machinery.SourceFileLoader("mutate", str(LIB.parent / "mutate"))
+    mutate = importlib.util.module_from_spec(importlib.util.spec_from_loader("mutate", loader))
+    sys.modules["mutate"] = mutate  # its data classes look for it there
+    loader.exec_module(mutate)
+    programs = {program for _, program, _ in mutate.TARGETS}
+    if not all((mutate.BUILD / "bin" / program).exists() for program in programs):
+        pytest.skip("the preset dev is not built")
+    builds = mutate.Builds()
+    builds.with_headers = lambda _: []  # compiles
+    for number, (pattern, program, _) in enumerate(mutate.TARGETS):
+        file = min(path for path in mutate.ROOT.glob(pattern) if not path.stem.endswith("_test"))
+        mutant = mutate.Mutant(str(file.relative_to(mutate.ROOT)), 1, "a comment", "", "// a comment")
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        *compiles, link = builds.commands(mutant, program, str(folder))
+        for command in compiles:
+            assert command[0].endswith("++") and f"-I{folder}" in command and command[command.index("-o") + 1] in link
+            source = pathlib.Path(command[command.index("-c") + 1])
+            assert file.suffix == ".h" or f'"{folder}/{mutant.file}"' in source.read_text()
