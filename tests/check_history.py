@@ -1,11 +1,13 @@
 """A replayed history of a small training repository under `check`: harmless commits pass, each bad one fails with its file
 and line. Long: run by scripts/soak. DCMT_HISTORY is the number of harmless commits (20); each bad one is on a branch of its
 own, off the history at that time. Of two ranks, every fourth of the harmless commits and each bad one are run. Commits take
-turns with instruction sets and numbers of threads other than the baseline's, as the machines of a CI do."""
+turns with instruction sets and numbers of threads other than the baseline's, as the machines of a CI do. DCMT_TOLERANCE, such
+as 0.5%, is the --tolerance of the baselines; each bad commit costs more."""
 
 from __future__ import annotations
 
 import dataclasses
+import functools
 import json
 import os
 import pathlib
@@ -16,6 +18,7 @@ import pytest
 import recorded
 
 HARMLESS = int(os.environ.get("DCMT_HISTORY", "20"))
+TOLERANCE = ["--tolerance", os.environ["DCMT_TOLERANCE"]] if "DCMT_TOLERANCE" in os.environ else []
 MACHINES = [
     {}, {"ONEDNN_MAX_CPU_ISA": "SSE41", "ATEN_CPU_CAPABILITY": "default"}, {"OMP_NUM_THREADS": "1"},
     {"ONEDNN_MAX_CPU_ISA": "AVX2", "ATEN_CPU_CAPABILITY": "avx2", "OMP_NUM_THREADS": "3"},
@@ -210,22 +213,25 @@ def cases():
 
 
 @pytest.fixture(scope="module")
-def workloads(tmp_path_factory):
-    """The folder of the repository's first commit with its baseline, by the number of ranks."""
-    folders = {}
-    for ranks, command in COMMANDS.items():
-        folder = folders[ranks] = tmp_path_factory.mktemp("history")
+def workload_of(tmp_path_factory):
+    """The folder of the repository's first commit with its baseline, for a number of ranks."""
+
+    @functools.cache
+    def workload(ranks: int) -> pathlib.Path:
+        folder = tmp_path_factory.mktemp("history")
         write(folder, Repository().files())
-        result = recorded.tool("check", "--update", "--baseline", "net.json", "--", *command, "train.py", cwd=folder,
-                               timeout=600)
+        result = recorded.tool("check", "--update", *TOLERANCE, "--baseline", "net.json", "--", *COMMANDS[ranks], "train.py", cwd=folder,
+                               timeout=1800)
         assert result.returncode == 0, result.stdout + result.stderr
         assert recorded.baseline_section(folder / "net.json")["workload"]["ranks"] == ranks
-    return folders
+        return folder
+
+    return workload
 
 
 @pytest.mark.parametrize(("ranks", "machine", "name", "repository", "bad"), cases())
-def test_commit(workloads, ranks, machine, name, repository, bad):
-    workload = workloads[ranks]
+def test_commit(workload_of, ranks, machine, name, repository, bad):
+    workload = workload_of(ranks)
     files = repository.files({bad.place: bad.line} if bad else None)
     write(workload, files)
     code, verdict, said = check(workload, ranks, machine)

@@ -11,7 +11,8 @@ PROGRAM = recorded.PROGRAMS / "checkpointed.py"
 CASES = [
     ("gpt", "layers.*"), ("mixer", "blocks.*.tokens"), ("resnet", "blocks.*"), ("dropout", "layers.*"), ("mixer", "blocks.*.channels"),
     ("encoder", "encoder.layers.*"), ("gpt", "layers.*.mlp"), ("gpt", "layers.*.attention"), ("sigmoids", "*"), ("mixer", "blocks.*"),
-    ("unet", "down.*"),
+    ("unet", "down.*"), ("conv", "0"), ("lstm", "rnn"), ("autoencoder", "encoder"), ("autoencoder", "decoder"), ("mlp", "*"), ("dropout", "layers.*.mlp"),
+    ("encoder", "encoder"), ("gpt", "layers.*.norms.*"), ("mixer", "blocks.*.norm1"), ("unet", "up.*"), ("dropout", "layers.*.attention"),
 ]
 
 

@@ -10,84 +10,10 @@ import sys
 import time
 
 import torch
+from small_models import MODELS, loss_of
 from torch import nn
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_iter
-
-torch.manual_seed(0)
-torch.set_num_threads(1)
-
-
-class Attention(nn.Module):
-    def __init__(self, dim: int) -> None:
-        super().__init__()
-        self.qkv, self.out = nn.Linear(dim, 3 * dim), nn.Linear(dim, dim)
-
-    def forward(self, x):
-        q, k, v = (part.unflatten(-1, (4, -1)).transpose(1, 2) for part in self.qkv(x).chunk(3, -1))
-        scores = (q @ k.transpose(-1, -2)) / 8
-        return self.out((scores.softmax(-1) @ v).transpose(1, 2).flatten(2))
-
-
-class Block(nn.Module):
-    def __init__(self, dim: int) -> None:
-        super().__init__()
-        self.norms = nn.ModuleList(nn.LayerNorm(dim) for _ in range(2))
-        self.attention = Attention(dim)
-        self.mlp = nn.Sequential(nn.Linear(dim, 4 * dim), nn.GELU(), nn.Linear(4 * dim, dim))
-
-    def forward(self, x):
-        x = x + self.attention(self.norms[0](x))
-        return x + self.mlp(self.norms[1](x))
-
-
-class Gpt(nn.Module):
-    def __init__(self) -> None:
-        super().__init__()
-        self.embedding = nn.Embedding(1000, 128)
-        self.layers = nn.ModuleList(Block(128) for _ in range(4))
-        self.head = nn.Linear(128, 1000)
-
-    def forward(self, tokens):
-        x = self.embedding(tokens)
-        for layer in self.layers:
-            x = layer(x)
-        return self.head(x)
-
-
-class Reader(nn.Module):
-    def __init__(self) -> None:
-        super().__init__()
-        self.embedding = nn.Embedding(500, 128)
-        self.rnn = nn.LSTM(128, 256, num_layers=2, batch_first=True)
-        self.head = nn.Linear(256, 10)
-
-    def forward(self, tokens):
-        return self.head(self.rnn(self.embedding(tokens))[0].mean(1))
-
-
-def mlp():
-    layers = [part for _ in range(6) for part in (nn.Linear(256, 256), nn.ReLU())]
-    return nn.Sequential(*layers), torch.randn(512, 256), torch.randn(512, 256)
-
-
-def conv():
-    layers = [nn.Conv2d(3, 32, 3, padding=1), nn.BatchNorm2d(32), nn.ReLU(), nn.MaxPool2d(2), nn.Conv2d(32, 64, 3), nn.ReLU()]
-    return nn.Sequential(nn.Sequential(*layers), nn.Flatten(), nn.LazyLinear(10)), torch.randn(16, 3, 32, 32), torch.randint(10, (16,))
-
-
-def gpt():
-    return Gpt(), torch.randint(1000, (8, 64)), torch.randint(1000, (8, 64))
-
-
-def lstm():
-    return Reader(), torch.randint(500, (32, 40)), torch.randint(10, (32,))
-
-
-def loss_of(output, target):
-    if target.is_floating_point():
-        return (output - target).pow(2).mean()
-    return nn.functional.cross_entropy(output.flatten(0, -2), target.flatten())
 
 
 class Truth(TorchDispatchMode):
@@ -134,7 +60,7 @@ class Truth(TorchDispatchMode):
 
 
 def main():
-    model, batch, target = globals()[sys.argv[1]]()
+    model, batch, target = MODELS[sys.argv[1]]()
     model(batch)  # lazy layers
     optimizer = torch.optim.Adam(model.parameters())
     truth = Truth(model)
