@@ -84,6 +84,7 @@ std::string diagnostic_notes(const std::vector<DiagnosticFact>& diagnostics) {
   std::string text;
   std::int64_t shown = 0;
   for (const DiagnosticFact& fact : diagnostics) {
+    if (fact.ends_program()) continue;  // the report begins with it
     if (++shown > kMostNotes) continue;
     text +=
         fmt::format("note: {}{}\n", fact.text, fact.count > 1 ? fmt::format(" ({} alike)", grouped(fact.count)) : "");

@@ -6,6 +6,7 @@
 
 #include "analyzer/model/report.h"
 #include "analyzer/model/stack_tree.h"
+#include "cli/groups_text.h"
 #include "cli/text.h"
 #include "render/load/device_timeline.h"
 #include "render/scene/flame.h"
@@ -96,6 +97,14 @@ std::string live_table(const model::Groups& groups) {
   return html;
 }
 
+/// The modules with the categories of their bytes; empty where no module allocated.
+std::string modules_html(const model::LiveSet& live) {
+  const std::vector<analyzer::ModuleGroup> groups = live.by_module();
+  if (std::ranges::none_of(groups, &analyzer::ModuleGroup::is_module)) return {};
+  return "<h2>Alive at this peak, by module</h2>\n<pre>" + xml_escaped(module_table(groups, kMost, Style())) +
+         "</pre>\n";
+}
+
 /// "python train.py · 2026-11-29 03:24 UTC · torch 2.15.0 · Python 3.11.2 · dc-memtrace 0.1.0"
 std::string origin_of(const LoadedTrace& trace) {
   const analyzer::RunFacts& facts = trace.analysis.facts;
@@ -129,7 +138,7 @@ Status HtmlPage::add(const LoadedTrace& trace, const std::string& report_text) {
              legend(timeline->document()) + timeline_svg(*timeline);
     if (peak.sums_only) continue;  // what was alive then is unknown
     const model::LiveSet live(trace.data.get(), &trace.analysis.phases, device.device, peak.at->seq);
-    body_ += "<h2>Alive at this peak, by the stack that allocated it</h2>\n" +
+    body_ += modules_html(live) + "<h2>Alive at this peak, by the stack that allocated it</h2>\n" +
              scene::flame_svg(flame_of(model::stack_tree_of(live)), kWidth, kDeepest, scene::kLight) +
              live_table(live.by(analyzer::GroupBy::kSite));
   }

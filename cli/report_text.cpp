@@ -188,10 +188,17 @@ std::string killed_text(const Report& report, const Style& style) {
          fmt::format("  what was not torch's    dc-memtrace show memory {}\n\n", shell_word(report.path));
 }
 
+/// A MemoryError that ended the program is reported first, too.
+std::string memory_error_text(const Report& report, const Style& style) {
+  const auto& notes = report.facts.diagnostics;
+  const auto error = std::ranges::find_if(notes, [](const auto& each) { return each.ends_program(); });
+  return error != notes.end() ? style.bad("Ended with " + error->text) + ".\n" : "";
+}
+
 std::string body(const Report& report, const Style& style) {
   const bool clean = report.findings.empty();
   const bool snapshot = report.facts.of_snapshot();
-  std::string text = killed_text(report, style);
+  std::string text = killed_text(report, style) + memory_error_text(report, style);
   text += !clean     ? style.bold(headline(report, style)) + "\n\n"
           : snapshot ? style.bold(snapshot_line(report, style)) + "\n"
                      : style.good(clean_line(report, style)) + "\n";

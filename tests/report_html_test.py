@@ -5,6 +5,7 @@ from __future__ import annotations
 import html.parser
 import pathlib
 import re
+import sqlite3
 
 import recorded
 from written_trace import Trace
@@ -70,6 +71,20 @@ def test_a_page_says_what_the_report_says(tmp_path: pathlib.Path) -> None:
     assert f"Peak {peak / 2**20:.1f} MiB" in page.text
     rows = re.findall(r"([\d,]+) B[\d.]+ %1(\S+)", page.text.replace("\n", ""))
     assert rows[0][0] == "100,029"
+
+
+def test_modules_have_a_table(tmp_path: pathlib.Path) -> None:
+    trace = trace_with(tmp_path / "run", 3)
+    assert "by module" not in page_of(trace, tmp_path / "without.html").text
+    with sqlite3.connect(trace) as database:
+        (name,) = database.execute("INSERT INTO string SELECT max(id) + 1, ? FROM string RETURNING id", (f"model.{SCRIPT}",)).fetchone()
+        database.execute("INSERT INTO module VALUES(7, ?)", (name,))
+        database.execute("UPDATE block SET module = 7 WHERE bytes = 100000")
+    page = page_of(trace, tmp_path / "page.html")
+    check_closed(page)
+    (table,) = re.findall(r"Alive at this peak, by module(.*)Alive at this peak, by the stack", page.text, re.DOTALL)
+    (row,) = [line for line in table.splitlines() if f"model.{SCRIPT}" in line]
+    assert row.split()[:3] == ["97.7", "KiB", "33.3"]
 
 
 def test_tags_in_names_are_text(tmp_path: pathlib.Path) -> None:

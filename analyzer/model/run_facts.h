@@ -9,6 +9,7 @@
 #include "analyzer/load/trace_data.h"
 #include "analyzer/releases/releases.h"
 #include "trace/base/detail.h"
+#include "trace/base/memory_error.h"
 
 namespace dcmt::analyzer {
 
@@ -26,6 +27,8 @@ struct LossFact {
 struct DiagnosticFact {
   std::string code, text;  ///< `text`: of the first one
   std::int64_t count = 0;
+
+  [[nodiscard]] bool ends_program() const { return text.starts_with(kMemoryErrorNote); }
 
   static constexpr std::string_view kShape = "diagnostic";
   static void describe(auto&& field) {

@@ -60,7 +60,7 @@ void note_memory_error() noexcept {
   PyObject* const said = PyObject_Str(error);
   if (said == nullptr) PyErr_Clear();
   char text[768];
-  snprintf(text, sizeof text, "%s%s%s%s%s%s; %.0f MiB of it were resident at the end", kMemoryErrorNote.data(), place,
+  snprintf(text, sizeof text, "%s%s%s%s%s%s; %.0f MiB were resident at the end", kMemoryErrorNote.data(), place,
            said != nullptr && PyUnicode_GET_LENGTH(said) != 0 ? ": " : "", said != nullptr ? Text(said).data() : "",
            limits[0], limits[1], resident_mib());
   Py_XDECREF(said);
