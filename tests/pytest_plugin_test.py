@@ -27,8 +27,8 @@ MESSAGES = {
     "test_fails_growth": [r"100\.0 KiB each time in test_memory\.CACHE, by CACHE\.append\(made\(100\)\) \(test_memory\.py:\d+\)"],
     "test_fails_fixture": [
         r"100\.0 KiB each time, made at test_memory\.py:\d+ made, held by fixture trainer: \.outputs",
-        r" 4 B each time, made at test_memory\.py:\d+ Trainer\.loss",
-        r"KiB each time of objects of Python, made at test_memory\.py:\d+",
+        r" 4 B each time, made at test_memory\.py:\d+ Trainer\.loss, held by fixture trainer: \.losses",
+        r"KiB each time of objects of Python, made at test_memory\.py:\d+, held by fixture trainer: \.rows",
     ],
     "test_fails_residual": [r"100\.0 KiB  test_memory\.scaled", r"101\.0 KiB  test_memory\.LOSSES\['last'\]\.grad_fn"],
     "test_fails_by_itself": [r"assert \d+ == 0"],

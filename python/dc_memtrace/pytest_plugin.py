@@ -13,13 +13,14 @@ not changed. Each of them costs its test about a second, for a recording or read
 
 from __future__ import annotations
 
+import dataclasses
 import gc
 import json
 import logging
 import pathlib
 import re
 import subprocess
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
 from typing import Any
 
 import pytest
@@ -116,8 +117,9 @@ def _recorded(item: pytest.Function, marks: dict[str, pytest.Mark | None]) -> Ge
                     gc.collect()
                     dc_memtrace.step()
                     objects.round_ended(number)
-            if growth is not None:
+            if objects is not None:
                 dc_memtrace.find_holders()
+                objects.find_holders(_named_values(item))
     finally:
         if objects is not None:
             objects.close()
@@ -126,6 +128,12 @@ def _recorded(item: pytest.Function, marks: dict[str, pytest.Mark | None]) -> Ge
     if objects is not None:
         _check_growth(recording, rounds, objects)
     return result
+
+
+def _named_values(item: pytest.Function) -> Iterator[tuple[str, object]]:
+    """Values of the fixtures, and variables of the test's module."""
+    yield from ((f"fixture {name}: ", value) for name, value in item.funcargs.items())
+    yield from ((f"{item.module.__name__}.{name}", value) for name, value in list(vars(item.module).items()) if not name.startswith("__"))
 
 
 def _forget_logs() -> None:
@@ -160,6 +168,7 @@ def _check_growth(recording: dc_memtrace.record, rounds: int, objects: _growth.O
     # The report does not judge what fixtures hold, nor a few bytes for each call.
     said = {each["growth"]["holder"] for each in grows}
     blocks = [each for each in _growth.of_blocks(recording.trace, rounds) if each.holder not in said] if recording.trace else []
+    blocks = [dataclasses.replace(each, holder=each.holder or objects.holder_of(each)) for each in blocks]
     lines += [f"  {rounded_bytes(each.bytes)} each time, {each.text}" for each in blocks]
     lines += [f"  {rounded_bytes(each.bytes)} each time of objects of Python, {each.text}" for each in objects.growing()]
     if lines:
