@@ -11,6 +11,8 @@ struct Member {
 
 // The offsets are equal in CPython 3.11 to 3.15. tests/snapshot_test.py checks each with a planted holder. "(result)"
 // is the tuple that an iterator returned last: it fills it again if nobody else has it, and holds its items until then.
+// An array of numbers can look like an object: its memory still has the type of an object that was there before.
+constexpr std::string_view kNumbers;
 constexpr Member kMembers[] = {
     {"builtin_function_or_method", 24, ".__self__"},
     {"method-wrapper", 24, ".__self__"},
@@ -58,8 +60,10 @@ constexpr Member kMembers[] = {
     {"itertools.chain", 16, " (iterates)"},
     {"itertools.chain", 24, " (latest)"},
     {"itertools.combinations", 16, " (pool)"},
+    {"itertools.combinations", 24, kNumbers},
     {"itertools.combinations", 32, " (result)"},
     {"itertools.combinations_with_replacement", 16, " (pool)"},
+    {"itertools.combinations_with_replacement", 24, kNumbers},
     {"itertools.combinations_with_replacement", 32, " (result)"},
     {"itertools.compress", 16, " (iterates)"},
     {"itertools.cycle", 16, " (iterates)"},
@@ -73,8 +77,11 @@ constexpr Member kMembers[] = {
     {"itertools.pairwise", 24, " (previous)"},
     {"itertools.pairwise", 32, " (result)"},  // since 3.13
     {"itertools.permutations", 16, " (pool)"},
+    {"itertools.permutations", 24, kNumbers},
+    {"itertools.permutations", 32, kNumbers},
     {"itertools.permutations", 40, " (result)"},
     {"itertools.product", 16, " (pools)"},
+    {"itertools.product", 24, kNumbers},
     {"itertools.product", 32, " (result)"},
     {"itertools.repeat", 16, " (repeats)"},
     {"itertools.starmap", 16, " (function)"},

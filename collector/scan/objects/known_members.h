@@ -10,7 +10,7 @@ namespace dcmt::scan {
 
 struct KnownMember {
   std::int64_t offset = 0;  ///< in the object; bytes
-  std::string name;         ///< as in a path: ".fget", " (iterates)"
+  std::string name;         ///< as in a path: ".fget", " (iterates)"; empty: an array of numbers, which holds nothing
 };
 
 /// The members that objects of the type `type_name` (tp_name) have; empty if the type is not in the table.

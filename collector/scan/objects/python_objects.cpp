@@ -398,7 +398,9 @@ void PythonObjects::type_object(Address object, const PythonType& type) {
 }
 
 void PythonObjects::members(Address object, const PythonType& type) {
-  for (const auto& [offset, name] : type.members) found_.python(memory_.word(object + offset), name);
+  for (const auto& [offset, name] : type.members) {
+    if (!name.empty()) found_.python(memory_.word(object + offset), name);
+  }
 }
 
 void PythonObjects::attributes(Address object, const PythonType& type) {
@@ -452,6 +454,7 @@ void PythonObjects::words(Address object, const PythonType& type, std::int64_t f
     std::memcpy(&word, all + offset, 8);
     if (word < 65536 || (word & 7) != 0) continue;
     const auto member = std::ranges::find(type.members, offset, &KnownMember::offset);
+    if (member != type.members.end() && member->name.empty()) continue;
     const std::size_t before = found_.count();
     if (member != type.members.end()) {
       found_.python(word, member->name);

@@ -158,6 +158,25 @@ TEST_F(PythonObjectsTest, ACensusOfVariablesFollowsATasksCoroutine) {
   EXPECT_EQ(paths.text_of(paths.way_to(graph.find(kCoroutine, Kind::kGenerator))), "main.waiting (coroutine)");
 }
 
+TEST_F(PythonObjectsTest, NumbersWhereAnObjectWasHoldNothing) {
+  constexpr Address kIterator = kValues, kNumbers = kValues + 3 * kPage, kOtherType = kValues + 6 * kPage;
+  process_.write_object(kIterator, kValues + kPage, "itertools.permutations", 64);
+  process_.write_object(kNumbers, kOtherType, "iterator", 128);  // it has been freed, and left its type there
+  process_.set(kNumbers + 112, kDict);
+  const auto found = [&](Address member) {
+    process_.set(kIterator + member, kNumbers);
+    Mirror memory(process_);
+    PythonObjects objects(memory, types_);
+    std::vector<Reference> references;
+    objects.decode(kIterator, Kind::kObject, references);
+    process_.set(kIterator + member, 0);
+    return references.size();
+  };
+  EXPECT_EQ(found(16), 1U) << "the pool is an object";
+  EXPECT_EQ(found(24), 0U) << "indices";
+  EXPECT_EQ(found(32), 0U) << "cycles";
+}
+
 TEST_F(PythonObjectsTest, AnEntryKeepsTheNameThatItHadWhenItWasRead) {
   process_.write_table(kTable, 1, kValues);
   process_.set_first_key(kTable, kDict);
