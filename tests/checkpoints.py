@@ -11,7 +11,8 @@ PROGRAM = recorded.PROGRAMS / "checkpointed.py"
 CASES = [
     ("gpt", "layers.*"), ("mixer", "blocks.*.tokens"), ("resnet", "blocks.*"), ("dropout", "layers.*"), ("mixer", "blocks.*.channels"),
     ("encoder", "encoder.layers.*"), ("gpt", "layers.*.mlp"), ("gpt", "layers.*.attention"), ("sigmoids", "*"), ("mixer", "blocks.*"),
-    ("unet", "down.*"), ("autoencoder", "encoder"), ("autoencoder", "decoder"), ("unet", "up.*"),
+    ("unet", "down.*"), ("autoencoder", "encoder"), ("autoencoder", "decoder"), ("dropout", "layers.*.mlp"),
+    ("unet", "up.*"), ("dropout", "layers.*.attention"),
 ]
 
 
