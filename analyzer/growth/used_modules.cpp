@@ -58,6 +58,30 @@ bool are_trained(const TraceData& data, const OutlivingSite& site) {
   return there >= kFewestBirths && trained >= there;
 }
 
+/// True if the place makes an optimizer's state, and as much of it as there is was made for parameters that had new
+/// gradients when the latest of it was made: the optimizer works with all of it.
+bool are_of_trained(const TraceData& data, const OutlivingSite& site) {
+  std::map<std::int64_t, std::vector<const Storage*>> states;  // by size
+  for (const Living& each : site.living) {
+    const Held* held = data.owners.of(each.storage->id);
+    if (held != nullptr && held->role == kOptimizerState) states[each.bytes.value].push_back(each.storage);
+  }
+  const auto most = std::ranges::max_element(states, {}, [](const auto& each) { return each.second.size(); });
+  if (most == states.end() || 2 * most->second.size() <= site.living.size()) return false;
+  std::set<StackId> places;
+  for (const Held& held : data.owners.held) {
+    if (held.role != kGradient) continue;
+    if (const Storage* storage = data.storages.find(held.storage)) places.insert(storage->birth.stack);
+  }
+  const Sequence made = most->second.back()->span.from_seq;
+  const std::size_t round = site.rounds->at(made);
+  const auto is_new_gradient = [&](const Storage& storage) {
+    return storage.bytes.value == most->first && storage.span.covers(made) && places.contains(storage.birth.stack) &&
+           site.rounds->at(storage.span.from_seq) + 1 >= round;
+  };
+  return static_cast<std::size_t>(std::ranges::count_if(data.storages, is_new_gradient)) >= most->second.size();
+}
+
 /// The birth of the latest whose module has run: a layer that was just added may not have.
 Sequence latest_that_ran(const TraceData& data, const OutlivingSite& site, const std::map<ModuleId, Sequence>& runs) {
   for (auto living = site.living.rbegin(); living != site.living.rend(); ++living) {
@@ -75,7 +99,7 @@ void leave_out_used(const TraceData& data, GrowingSites& growing) {
   std::vector<StackId> in_use;
   bool have_parameters = false;
   for (const auto& [stack, site] : growing.sites) {
-    if (are_trained(data, site)) {
+    if (are_trained(data, site) || are_of_trained(data, site)) {
       in_use.push_back(stack);
       have_parameters = true;
       continue;

@@ -13,7 +13,8 @@ namespace dcmt::analyzer {
 /// made. Of several storages of one kind that a module had one after the other, only the latest counts. Modules with
 /// buffers alone, such as parametrizations that are registered on top of each other, learn nothing: they are no larger
 /// model. Where nothing says which modules run, parameters are in use if all of them have gradients of the latest
-/// round.
+/// round. An optimizer's state is in use if as many
+/// parameters had gradients when the latest of it was made: layers that are unfrozen one after the other.
 void leave_out_used(const TraceData& data, GrowingSites& growing);
 
 }  // namespace dcmt::analyzer

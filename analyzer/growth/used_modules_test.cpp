@@ -94,5 +94,36 @@ TEST(UsedModules, LayersThatAllHaveNewGradientsAreInUse) {
   EXPECT_EQ(trained([](int there) { return there - 1; }), 1u) << "one is not trained any more";
 }
 
+/// Each phase trains one layer more than the one before, or another layer instead; the optimizer has state for each.
+std::size_t phases(bool all_trained) {
+  TestTrace trace;
+  for (int phase = 0; phase < kMembers; ++phase) {
+    for (int step = 0; step < 3; ++step) {
+      trace.stack = {{"train.py", "main", 20}};
+      trace.step(phase * 3 + step);
+      std::vector<Handle> gradients;
+      for (int layer = all_trained ? 0 : phase; layer <= phase; ++layer) {
+        gradients.push_back(trace.allocate(100));
+        trace.held(gradients.back(), {.path = "main: net.weight.grad", .role = "gradient"});
+      }
+      trace.stack = {{"train.py", "main", 21}};
+      if (step == 0)
+        trace.held(trace.allocate(100),
+                   {.containers = {"main: opt.state"}, .path = "main: opt.state[0]", .role = "optimizer state"});
+      for (const Handle each : gradients) trace.drop(each);
+    }
+  }
+  const TraceData data = trace.load();
+  GrowingSites sites = growing_sites(data);
+  EXPECT_EQ(sites.sites.size(), 1u);
+  leave_out_used(data, sites);
+  return sites.sites.size();
+}
+
+TEST(UsedModules, TheStateOfParametersThatAreAllTrainedIsInUse) {
+  EXPECT_EQ(phases(true), 0u);
+  EXPECT_EQ(phases(false), 1u) << "only the latest layer has a gradient";
+}
+
 }  // namespace
 }  // namespace dcmt::analyzer

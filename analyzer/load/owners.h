@@ -57,9 +57,9 @@ struct OwnerPath {
 };
 
 /// What a storage can be to a module, an optimizer or a graph, in the words of a scan.
-inline constexpr std::string_view kParameter = "parameter", kGradient = "gradient",
+inline constexpr std::string_view kParameter = "parameter", kGradient = "gradient", kOptimizerState = "optimizer state",
                                   kSavedForBackward = "saved for backward";
-inline constexpr std::array<std::string_view, 5> kRoles = {kParameter, kGradient, "optimizer state", "buffer",
+inline constexpr std::array<std::string_view, 5> kRoles = {kParameter, kGradient, kOptimizerState, "buffer",
                                                            kSavedForBackward};
 
 /// The result of the latest scan that found a storage.
