@@ -18,6 +18,7 @@ HOLDERS = {
     "main: queue": ("deque", FLOATS),
     "main: nested['log']": ("list", FLOATS),
     "main: slots.rows": ("list", FLOATS),
+    "main: tagged": ("Tagged", FLOATS),
     "main: count.__closure__['kept']": ("list", FLOATS),
     "main.Probe.seen_by_class": ("list", FLOATS),
     "main.CACHE": ("dict", FLOATS),

@@ -80,6 +80,7 @@ std::vector<Holder> name_holders(const std::vector<Owner>& owners, std::size_t l
 std::string type_of(ContainerKind kind, std::string of_object) {
   switch (kind) {
     case ContainerKind::kEntries:
+    case ContainerKind::kAttributes:
       return of_object;
     case ContainerKind::kGraph:
       return "graph";
@@ -108,9 +109,9 @@ std::vector<Retained> name_retained(const std::vector<StorageOf>& storages, cons
 /// Adds the containers of many storages to a census; `nodes` are its storages.
 void add_containers(const std::vector<NodeIndex>& nodes, const std::vector<StorageOf>& small, Naming& naming,
                     PythonText& text, const Counts* counts, Census& census) {
-  const Reach reach(naming.graph, naming.search.find(), counts);
+  const Reach reach(naming.graph, naming.search.find(naming.paths), counts);
   for (const Container& container : reach.containers()) {
-    const GraphNode& object = naming.graph.nodes()[container.node];
+    const GraphNode& object = naming.graph.nodes()[naming.graph.edges()[container.way.back()].target];
     census.containers.push_back({naming.paths.text_of(container.way), naming.paths.place_of(container.way),
                                  type_of(container.kind, text.type_name(object.address, object.kind)),
                                  container.entries.size(), 0});

@@ -41,6 +41,10 @@ class Slots:
         self.rows = []
 
 
+class Tagged:
+    pass
+
+
 @functools.lru_cache(maxsize=None)
 def table(step):
     return keep("table", torch.full((SIZE,), float(step)))
@@ -63,6 +67,7 @@ def main():
     model[0].register_forward_hook(probe.save)
     model[0].register_forward_pre_hook(Probe().save_inputs)
     losses, by_step, queue, nested, first, second = [], {}, collections.deque(), {"log": []}, [], []
+    tagged = Tagged()
     total = torch.zeros(())
     optimizer = torch.optim.SGD(model.parameters(), 0.01)
     for step in range(30):
@@ -83,6 +88,7 @@ def main():
         slots.rows.append(keep("slots", torch.randn(SIZE)))
         Probe.seen_by_class.append(keep("seen_by_class", torch.randn(SIZE)))
         CACHE[f"step {step}"] = keep("CACHE", torch.randn(SIZE))
+        setattr(tagged, f"step_{step}", keep("tagged", torch.randn(SIZE)))
         count(torch.randn(SIZE))
         table(step)
         pair = keep("pair", torch.randn(SIZE))

@@ -85,7 +85,7 @@ std::vector<HeldArrays> by_holder(const std::vector<CountedIn>& all, const Graph
     ways.emplace_back(std::move(way), each);
   }
   std::map<NodeIndex, HeldArrays> by_container;
-  for (const Container& container : search.find()) {
+  for (const Container& container : search.find(paths)) {
     if (container.kind != ContainerKind::kEntries) continue;
     const GraphNode& object = graph.nodes()[container.node];
     by_container[container.node] = {paths.text_of(container.way), paths.place_of(container.way),

@@ -1,19 +1,29 @@
 #include "collector/scan/graph/containers.h"
 
 #include <algorithm>
+#include <cctype>
 #include <iterator>
 #include <utility>
-
-#include "collector/scan/graph/paths.h"
 
 namespace dcmt::scan {
 namespace {
 
 constexpr std::size_t kMostContainers = 30;
+/// So many attributes of one object whose names differ in a number only are its entries. A class is not written with so
+/// many.
+constexpr std::size_t kFewestNumbered = 8;
 
 bool is_entry_label(Label label) {
   return label == Label::kItem || label == Label::kSetItem || label == Label::kDictValue || label == Label::kDictKey ||
          label == Label::kKey;
+}
+
+/// ".old_" of ".old_12"; empty: the name does not end with a number.
+std::string without_number(std::string name) {
+  if (name.ends_with("']")) name.resize(name.size() - 2);  // of an entry in a dictionary of attributes
+  const std::size_t size = name.size();
+  while (!name.empty() && std::isdigit(static_cast<unsigned char>(name.back())) != 0) name.pop_back();
+  return name.size() < size ? name : std::string();
 }
 
 }  // namespace
@@ -27,33 +37,59 @@ ContainerSearch::ContainerSearch(const Graph& graph, const Names& names) : graph
   }
 }
 
+bool ContainerSearch::is_attribute(EdgeIndex edge, EdgeIndex before) const {
+  const Label label = graph_.edges()[edge].label;
+  const GraphEdge& to_dict = graph_.edges()[before];
+  return label == Label::kInlineValue ||
+         (label == Label::kDictValue && to_dict.label == Label::kName && holds_attributes(names_.text(to_dict.index)));
+}
+
 bool ContainerSearch::is_entry(EdgeIndex edge, EdgeIndex before) const {
   const GraphEdge& reference = graph_.edges()[edge];
   if (!is_entry_label(reference.label)) return false;
   if (reference.label == Label::kItem || reference.label == Label::kSetItem || reference.label == Label::kKey)
     return true;
-  // A dictionary of attributes counts as the object that has them.
-  const GraphEdge& to_dict = graph_.edges()[before];
-  const bool attributes = to_dict.label == Label::kName && holds_attributes(names_.text(to_dict.index));
-  return !attributes && to_dict.source != kRootNode;
+  return !is_attribute(edge, before) && graph_.edges()[before].source != kRootNode;
 }
 
 void ContainerSearch::add(std::vector<EdgeIndex> way, std::uint64_t bytes) {
   for (std::size_t i = 1; i < way.size(); ++i) {
-    if (is_entry(way[i], way[i - 1])) entries_[graph_.edges()[way[i]].source].insert(way[i]);
+    const NodeIndex object = graph_.edges()[way[i]].source;
+    if (is_entry(way[i], way[i - 1])) entries_[object].insert(way[i]);
+    if (is_attribute(way[i], way[i - 1])) attributes_[object].insert(way[i]);
   }
   ways_.push_back({std::move(way), bytes});
+}
+
+void ContainerSearch::find_numbered(Paths& paths) {
+  numbered_.clear();
+  numbered_with_.clear();
+  for (const auto& [object, attributes] : attributes_) {
+    if (attributes.size() < kFewestNumbered) continue;
+    for (const EdgeIndex each : attributes) {
+      const std::string name = without_number(paths.label_of(graph_.edges()[each]));
+      if (!name.empty()) numbered_[{object, name}].insert(each);
+    }
+  }
+  for (const auto& [name, attributes] : numbered_) {
+    if (attributes.size() < kFewestNumbered) continue;
+    for (const EdgeIndex each : attributes) numbered_with_[each] = &attributes;
+  }
+}
+
+const std::set<EdgeIndex>* ContainerSearch::entries_with(EdgeIndex edge) const {
+  if (const auto numbered = numbered_with_.find(edge); numbered != numbered_with_.end()) return numbered->second;
+  const auto entries = entries_.find(graph_.edges()[edge].source);
+  return entries != entries_.end() && entries->second.contains(edge) ? &entries->second : nullptr;
 }
 
 std::size_t ContainerSearch::parting(const std::vector<EdgeIndex>& way) const {
   std::size_t at = 0;
   std::size_t most = 1;
   for (std::size_t i = 1; i < way.size(); ++i) {
-    if (!is_entry_label(graph_.edges()[way[i]].label)) continue;
-    const auto entries = entries_.find(graph_.edges()[way[i]].source);
-    if (entries == entries_.end() || !entries->second.contains(way[i])) continue;
-    if (entries->second.size() <= most) continue;
-    most = entries->second.size();
+    const std::set<EdgeIndex>* entries = entries_with(way[i]);
+    if (entries == nullptr || entries->size() <= most) continue;
+    most = entries->size();
     at = i;
   }
   return at;
@@ -79,12 +115,14 @@ std::pair<std::size_t, ContainerKind> ContainerSearch::container_on(const std::v
   // A list of exceptions precedes their frames, and objects that a frame's list holds belong to the frame.
   const std::size_t frame = finished_frame(way);
   const std::size_t parts = parting(way);
-  if (parts != 0 && (frame == 0 || parts < frame)) return {parts, ContainerKind::kEntries};
+  if (parts != 0 && (frame == 0 || parts < frame))
+    return {parts, numbered_with_.contains(way[parts]) ? ContainerKind::kAttributes : ContainerKind::kEntries};
   if (frame != 0) return {frame, ContainerKind::kFinishedFrame};
   return {graph_begins(way), ContainerKind::kGraph};
 }
 
-std::vector<Container> ContainerSearch::find() const {
+std::vector<Container> ContainerSearch::find(Paths& paths) {
+  find_numbered(paths);
   std::map<NodeIndex, Container> found;
   for (const Way& way : ways_) {
     const auto [at, kind] = container_on(way.edges);
@@ -96,6 +134,8 @@ std::vector<Container> ContainerSearch::find() const {
       container.kind = kind;
       container.way.assign(way.edges.begin(), way.edges.begin() + static_cast<std::ptrdiff_t>(at));
       if (kind == ContainerKind::kEntries) container.entries = entries_.at(node);
+      const bool is_dict = graph_.edges()[container.way.back()].label == Label::kName;
+      if (kind == ContainerKind::kAttributes && is_dict) container.way.pop_back();
     }
     if (kind != ContainerKind::kEntries) container.entries.insert(way.edges[at]);
     container.bytes += way.bytes;
@@ -120,7 +160,8 @@ Reach::Reach(const Graph& graph, std::vector<Container> containers, const Counts
 bool Reach::stays(const Container& container, const std::vector<Container>& all) const {
   const std::uint32_t by = of(container.node);
   if ((by & (kOtherwise | kUnexplained)) != 0) return true;
-  if (by == 0 || container.kind != ContainerKind::kEntries) return false;
+  const bool has_entries = container.kind == ContainerKind::kEntries || container.kind == ContainerKind::kAttributes;
+  if (by == 0 || !has_entries) return false;
   for (std::size_t i = 0; i < all.size(); ++i) {
     if ((by >> (i + 1) & 1U) != 0 && all[i].entries.size() >= container.entries.size()) return false;
   }
@@ -134,6 +175,7 @@ void Reach::spread(const Graph& graph) {
     switch (container.kind) {
       case ContainerKind::kEntries:
         return is_entry_label(graph.edges()[number].label);
+      case ContainerKind::kAttributes:
       case ContainerKind::kGraph:
         return container.entries.contains(number);
       case ContainerKind::kFinishedFrame:

@@ -5,16 +5,19 @@
 #include <map>
 #include <set>
 #include <span>
+#include <string>
 #include <utility>
 #include <vector>
 
 #include "collector/scan/graph/counts.h"
 #include "collector/scan/graph/graph.h"
+#include "collector/scan/graph/paths.h"
 
 namespace dcmt::scan {
 
 enum class ContainerKind : std::uint8_t {
   kEntries,        ///< a list, dictionary, set or tuple
+  kAttributes,     ///< an object with attributes whose names the program makes: `setattr(p, f"old_{task}", x)`
   kGraph,          ///< a tensor whose autograd graph holds the storages: the graph is its only entry
   kFinishedFrame,  ///< a call that an exception has ended: a traceback keeps its variables
 };
@@ -22,7 +25,7 @@ enum class ContainerKind : std::uint8_t {
 struct Container {
   NodeIndex node = 0;
   ContainerKind kind = ContainerKind::kEntries;
-  std::vector<EdgeIndex> way;   ///< from a root to the container
+  std::vector<EdgeIndex> way;   ///< from a root to the container; of attributes, to the object that has them
   std::uint64_t bytes = 0;      ///< of the storages that have a path through the container
   std::set<EdgeIndex> entries;  ///< references from the container on paths to these storages
 };
@@ -60,10 +63,16 @@ class ContainerSearch {
   /// `way` leads from a root to a storage with this size.
   void add(std::vector<EdgeIndex> way, std::uint64_t bytes);
   /// Sorted by bytes, the largest first.
-  [[nodiscard]] std::vector<Container> find() const;
+  /// @param paths  has the names of attributes
+  [[nodiscard]] std::vector<Container> find(Paths& paths);
 
  private:
+  [[nodiscard]] bool is_attribute(EdgeIndex edge, EdgeIndex before) const;
   [[nodiscard]] bool is_entry(EdgeIndex edge, EdgeIndex before) const;
+  /// Fills in numbered_ from attributes_.
+  void find_numbered(Paths& paths);
+  /// The entry and the others of its object; nullptr: the reference is no entry.
+  [[nodiscard]] const std::set<EdgeIndex>* entries_with(EdgeIndex edge) const;
   /// Index on a path where the most entries of one object were found, and where it enters an autograd graph; 0: none.
   [[nodiscard]] std::size_t parting(const std::vector<EdgeIndex>& way) const;
   [[nodiscard]] std::size_t graph_begins(const std::vector<EdgeIndex>& way) const;
@@ -79,6 +88,10 @@ class ContainerSearch {
   };
   std::vector<Way> ways_;
   std::map<NodeIndex, std::set<EdgeIndex>> entries_;
+  std::map<NodeIndex, std::set<EdgeIndex>> attributes_;
+  /// Attributes of one object whose names differ in a number, by the object and the name without it.
+  std::map<std::pair<NodeIndex, std::string>, std::set<EdgeIndex>> numbered_;
+  std::map<EdgeIndex, const std::set<EdgeIndex>*> numbered_with_;
   std::set<NodeIndex> unfinished_;  ///< frames of calls that have not ended
 };
 
