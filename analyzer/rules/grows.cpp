@@ -181,6 +181,43 @@ HeldBy holder_of_replaced(const TraceData& data, const Living& living) {
   return latest;
 }
 
+/// Values that larger ones replace, by the paths to them.
+class GrowingValues {
+ public:
+  GrowingValues(const TraceData& data, const GrowingSites& growing) : data_(data) {
+    for (const auto& [stack, site] : growing.sites) {
+      for (const Living& living : site.living) {
+        if (const OwnerPath* path = path_of(living)) paths_.insert(data.text(path->path));
+      }
+    }
+  }
+  /// The attribute, of an object in the container, that had the only one of these values there: the container itself
+  /// does not grow. Otherwise nullptr.
+  [[nodiscard]] const OwnerPath* alone_in(std::string_view container, const Living& living) const {
+    const OwnerPath* path = path_of(living);
+    if (path == nullptr) return nullptr;
+    const std::string_view text = data_.text(path->path);
+    if (text.ends_with("]") || !end_of_path(text).attribute) return nullptr;
+    // What leads to a part of a module reads as an attribute.
+    if (container.ends_with(kModules)) container.remove_suffix(kModules.size());
+    const auto is_there = [&](std::string_view each) { return is_on(container, each); };
+    return is_there(text) && std::ranges::count_if(paths_, is_there) == 1 ? path : nullptr;
+  }
+
+ private:
+  /// To the value that was read last; nullptr: none was read, or it is no such value.
+  [[nodiscard]] const OwnerPath* path_of(const Living& living) const {
+    if (living.replaced.empty()) return nullptr;
+    const OwnerPath* path = data_.owners.path_to(living.storage->id);
+    for (auto each = living.replaced.rbegin(); path == nullptr && each != living.replaced.rend(); ++each)
+      path = data_.owners.path_to((*each)->id);
+    return path;
+  }
+
+  const TraceData& data_;
+  std::set<std::string_view> paths_;
+};
+
 CommonNames common_names(const TraceData& data, const Holding& holding, const GrowingSites& growing) {
   CommonNames names;
   for (const auto& [stack, site] : growing.sites) {
@@ -199,6 +236,7 @@ std::map<std::string, Group> groups_of(const TraceData& data, const GrowingSites
   const LatestValues latest(data, holding, growing);
   const CommonNames names = common_names(data, holding, growing);
   const SeveralAtOnce several(data, holding, growing);
+  const GrowingValues values(data, growing);
   for (const auto& [stack, site] : growing.sites) {
     const UsualHolders usual(data, holding, site);
     const auto first = own_use.first_replaced().find(stack);
@@ -222,6 +260,9 @@ std::map<std::string, Group> groups_of(const TraceData& data, const GrowingSites
           !is_in_another_cycle(data, common, living.storage->id))
         by = common;
       if (by.nobody()) by = holder_of_replaced(data, living);
+      if (by.containers.size() == 1) {
+        if (const OwnerPath* path = values.alone_in(holding.path_of(by.containers[0]), living)) by = {{}, false, path};
+      }
       const std::optional<Sequence> needed_until =
           living.replaced.empty() ? own_use.until(living) : begin_of(data, *living.storage);
       const bool by_round = living.replaced.empty() && own_use.is_by_round(living);

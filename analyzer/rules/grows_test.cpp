@@ -543,6 +543,29 @@ TEST(Grows, AValueThatLargerOnesReplaceIsWhereTheOnesBeforeWere) {
   }
 }
 
+/// `self.usage = torch.cat([self.usage, x])` in a part of a module. Other parts have storages, too, so that the
+/// readings say that the module's parts hold it.
+TEST(Grows, TheOnlyGrowingValueInAContainerIsNamedByItsAttribute) {
+  for (const bool is_alone : {false, true}) {
+    TestTrace trace;
+    std::optional<Handle> values[2];
+    program(trace, 10, [&](int step) {
+      for (int part = 0; part < (is_alone ? 1 : 2); ++part) {
+        at(trace, 21 + part);
+        const Handle larger = trace.allocate(100 * (step + 1));
+        if (values[part]) trace.drop(*values[part]);
+        values[part] = larger;
+        const std::string path = part == 0 ? "main: net.counts.usage" : "main: net.codes.seen";
+        trace.held(larger, {.containers = {"main: net._modules"}, .path = path});
+      }
+    });
+    const TraceData data = trace.load();
+    const std::vector<Finding> findings = findings_of(data);
+    ASSERT_EQ(findings.size(), 1u);
+    EXPECT_EQ(findings[0].growth->holder, is_alone ? "main: net.counts.usage" : "main: net._modules");
+  }
+}
+
 /// The sums of small blocks of a program.
 class Sums {
  public:

@@ -14,7 +14,6 @@ namespace {
 
 constexpr std::string_view kResults = " (lru_cache)";
 constexpr std::string_view kQueue = " (queue)";  // the items of an object in C
-constexpr std::string_view kModules = "._modules";
 constexpr std::array<std::string_view, 3> kOfModules = {"_modules", "_buffers", "_parameters"};
 constexpr std::string_view kSuspended = "_frame ";  // "main.gi_frame", with the function that it runs
 

@@ -7,6 +7,9 @@
 
 namespace dcmt::analyzer {
 
+/// A module's dictionary of its parts; a path to a part goes without it: "main: net._modules" has "main: net.head".
+inline constexpr std::string_view kModules = "._modules";
+
 /// "x" of "main: x" and of "program.x".
 [[nodiscard]] std::string_view last_name(std::string_view path);
 
