@@ -16,6 +16,15 @@ using Handle = TestTrace::Handle;
 
 constexpr int kMembers = 12;
 
+/// The number of places that grow, without those whose storages are in use: 0 or 1.
+std::size_t growing_in(TestTrace& trace, const std::string& changes = "") {
+  const TraceData data = trace.load(changes);
+  GrowingSites sites = growing_sites(data);
+  EXPECT_EQ(sites.sites.size(), 1u);
+  leave_out_used(data, sites);
+  return sites.sites.size();
+}
+
 /// A program that trains one module after the other and keeps all. `asked` of them run at the end.
 /// @param replaces  one module gets a new parameter each time
 /// @param all  in each turn, all run that there are, but not the last one, which is added at the end
@@ -42,11 +51,7 @@ std::size_t growing(int asked, bool replaces, bool all = false, const char* role
     for (int each = 0; each <= i && all && i + 1 < kMembers; ++each) run(each);
   }
   for (int i = 0; i < asked; ++i) run(i);
-  const TraceData data = trace.load(modules);
-  GrowingSites sites = growing_sites(data);
-  EXPECT_EQ(sites.sites.size(), 1u);
-  leave_out_used(data, sites);
-  return sites.sites.size();
+  return growing_in(trace, modules);
 }
 
 TEST(UsedModules, MembersOfAnEnsembleThatIsAskedAtTheEndAreInUse) { EXPECT_EQ(growing(kMembers, false), 0u); }
@@ -81,11 +86,7 @@ std::size_t trained(const std::function<int(int there)>& of) {
     trace.step(i);
     for (const Handle each : gradients) trace.drop(each);
   }
-  const TraceData data = trace.load();
-  GrowingSites sites = growing_sites(data);
-  EXPECT_EQ(sites.sites.size(), 1u);
-  leave_out_used(data, sites);
-  return sites.sites.size();
+  return growing_in(trace);
 }
 
 TEST(UsedModules, LayersThatAllHaveNewGradientsAreInUse) {
@@ -113,11 +114,7 @@ std::size_t phases(bool all_trained) {
       for (const Handle each : gradients) trace.drop(each);
     }
   }
-  const TraceData data = trace.load();
-  GrowingSites sites = growing_sites(data);
-  EXPECT_EQ(sites.sites.size(), 1u);
-  leave_out_used(data, sites);
-  return sites.sites.size();
+  return growing_in(trace);
 }
 
 TEST(UsedModules, TheStateOfParametersThatAreAllTrainedIsInUse) {

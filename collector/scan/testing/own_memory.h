@@ -8,8 +8,8 @@
 
 namespace dcmt::scan {
 
-/// The memory as it is when this object is made: what is allocated later may be in pages that it does not know, as the
-/// heap grows. Make it after the objects that it shall read.
+/// Reads the mappings that there are when this object is made. The heap may get more pages later, and objects in these
+/// cannot be read. Make it after the objects that it shall read.
 class OwnMemory {
  public:
   [[nodiscard]] Mirror& mirror() { return mirror_; }
